@@ -1,0 +1,34 @@
+/**
+ * Answers many look-ups of one kind with one query. What is asked for while a query is under way waits for
+ * the next one, so every answer was read after its question was asked: nothing is cached.
+ */
+export function createBatchLoader<K, V>(
+  load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
+  limit = 200,
+): (key: K) => Promise<V | undefined> {
+  type Waiting = { key: K; resolve(value: V | undefined): void; reject(error: unknown): void };
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function drain(): Promise<void> {
+    running = true;
+    while (waiting.length > 0) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      const batch = waiting.slice(0, limit);
+      waiting = waiting.slice(limit);
+      try {
+        const found = await load([...new Set(batch.map((entry) => entry.key))]);
+        for (const entry of batch) entry.resolve(found.get(entry.key));
+      } catch (error) {
+        for (const entry of batch) entry.reject(error);
+      }
+    }
+    running = false;
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      if (!running) void drain();
+    });
+}

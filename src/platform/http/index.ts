@@ -1,0 +1,11 @@
+export { type Actor, atLeast, type Role, roles } from "./actor.ts";
+export { answerErrors } from "./answer-error.ts";
+export { docsPage } from "./docs-page.ts";
+export { defineEndpoint, defineStream, type Endpoint, type StreamEvent } from "./endpoint.ts";
+export { forgetOldAnswers } from "./idempotency.ts";
+export { type MountOptions, mountEndpoints } from "./mount.ts";
+export { openApiDocument } from "./openapi.ts";
+export { createRateLimit, forgetOldWindows, type RateLimit } from "./rate-limit.ts";
+export { requestLog } from "./request-log.ts";
+export { Instant, Limit, line, Page, text, toPage } from "./shapes.ts";
+export type { AuditEntry } from "./write.ts";

@@ -1,0 +1,13 @@
+export { type Backoff, backoffMs } from "./backoff.ts";
+export { jobEndpoints } from "./endpoints.ts";
+export { createJobQueue, type JobQueue, type JobRequest } from "./queue.ts";
+export { type JobRow, queueDepth } from "./store.ts";
+export {
+  createWorker,
+  type Job,
+  type JobKind,
+  LeaseLost,
+  RetryLater,
+  type Worker,
+  type WorkerEvents,
+} from "./worker.ts";

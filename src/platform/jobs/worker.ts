@@ -1,0 +1,395 @@
+import type { z } from "zod";
+import { type Database, isDatabaseAway, type Tx } from "../db/index.ts";
+import { AppError, errorText } from "../errors.ts";
+import type { Ids } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import type { JobQueue } from "./queue.ts";
+import {
+  buryJob,
+  claimJobs,
+  dueJobs,
+  expiredJobs,
+  holdExpiredJob,
+  holdJob,
+  type JobRow,
+  removeJob,
+  renewLeases,
+  requeueJob,
+} from "./store.ts";
+
+/** A claimed job as its handler sees it. */
+export interface Job<P> {
+  id: string;
+  payload: P;
+  /** 1 on the first execution; every write is fenced with it. */
+  attempt: number;
+  /** Aborted when the lease is lost or the process has to stop. */
+  signal: AbortSignal;
+  /** Ends the job in the handler's transaction. Throws LeaseLost, which rolls that transaction back. */
+  complete(tx: Tx): Promise<void>;
+  /** Makes sure, until the transaction ends, that nobody else has the job. Throws LeaseLost. */
+  hold(tx: Tx): Promise<void>;
+}
+
+export interface JobKind<S extends z.ZodType = z.ZodType> {
+  kind: string;
+  payload: S;
+  /** Jobs of this kind at the same time in this process. */
+  concurrency: number;
+  /** Claims, the first one included, until the job is dead. */
+  maxAttempts: number;
+  backoff: Backoff;
+  /**
+   * Does the work. A handler that returns without `complete` has its job completed; one that throws has it
+   * tried again. It may be run more than once, whatever happened before: at least once is the promise.
+   */
+  handle(job: Job<z.infer<S>>): Promise<void>;
+  /** In the transaction that makes the job dead: lets the feature end what waits for it. */
+  onDead?(tx: Tx, payload: z.infer<S>, error: string): Promise<void>;
+}
+
+/** The job was given to another worker: nothing that this one does counts any more. */
+export class LeaseLost extends Error {}
+
+/** Thrown by a handler that wants its next try no earlier than in `delayMs`. */
+export class RetryLater extends Error {
+  readonly delayMs: number;
+
+  constructor(message: string, delayMs: number) {
+    super(message);
+    this.delayMs = delayMs;
+  }
+}
+
+export interface WorkerEvents {
+  claimed(kind: string, count: number): void;
+  finished(kind: string, outcome: "done" | "retried" | "dead" | "lost", durationMs: number): void;
+}
+
+export interface Worker {
+  define<S extends z.ZodType>(kind: JobKind<S>): void;
+  start(): void;
+  /**
+   * Claims nothing more, waits up to `graceMs` for what runs, aborts the rest and puts back what was not
+   * finished, two seconds later even what a handler that heeds no signal is still busy with.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface WorkerOptions {
+  db: Database;
+  queue: JobQueue;
+  ids: Ids;
+  logger: Logger;
+  events: WorkerEvents;
+  /** Looking for jobs that other processes added, or that have become due. */
+  pollMs?: number;
+  /** How long a claim holds without being renewed, on the database's clock. */
+  leaseMs?: number;
+  renewMs?: number;
+  sweepMs?: number;
+  /** Without a successful renewal for this long (monotonic clock) a worker stops what it does. */
+  abandonMs?: number;
+}
+
+interface Held {
+  row: JobRow;
+  definition: JobKind;
+  controller: AbortController;
+  renewedAt: number;
+  settled: Promise<void>;
+}
+
+const claimLimit = 100;
+
+/** What handlers have for ending after their signal is aborted, before a process stops without them. */
+const abortMs = 2_000;
+
+export function createWorker(options: WorkerOptions): Worker {
+  const { db, queue, ids, logger, events } = options;
+  const leaseMs = options.leaseMs ?? 30_000;
+  const abandonMs = options.abandonMs ?? 20_000;
+  const kinds = new Map<string, JobKind>();
+  const held = new Map<string, Held>();
+  const runningOf = new Map<string, number>();
+  const claiming = new Set<string>();
+  const askedAgain = new Set<string>();
+  /** Claims and periodic tasks that are being done. */
+  const underway = new Set<Promise<unknown>>();
+  const timers: NodeJS.Timeout[] = [];
+  let contended = false;
+  let stopping = false;
+
+  const free = (kind: JobKind) => kind.concurrency - (runningOf.get(kind.kind) ?? 0);
+
+  function look(kind: JobKind): void {
+    if (stopping || free(kind) <= 0) return;
+    if (claiming.has(kind.kind)) {
+      askedAgain.add(kind.kind);
+      return;
+    }
+    claiming.add(kind.kind);
+    const claimed = claim(kind)
+      .catch((error) => {
+        const level = isDatabaseAway(error) || error instanceof AppError ? "warn" : "error";
+        logger[level]({ err: error, kind: kind.kind }, "jobs could not be claimed");
+        return false;
+      })
+      .then((more) => {
+        claiming.delete(kind.kind);
+        if (askedAgain.delete(kind.kind) || more) setImmediate(look, kind);
+      });
+    track(claimed);
+  }
+
+  function track(work: Promise<unknown>): void {
+    underway.add(work);
+    void work.finally(() => underway.delete(work));
+  }
+
+  /** True when there may be more due than was taken. */
+  async function claim(kind: JobKind): Promise<boolean> {
+    const wanted = Math.min(free(kind), claimLimit);
+    const candidates = pick(await dueJobs(db, kind.kind, contended ? wanted * 4 : wanted), wanted);
+    if (candidates.length === 0 || stopping) return false;
+    const token = ids("clm");
+    // Leases begin on the database after this moment: what counts from here ends before they do.
+    const claimedAt = performance.now();
+    const jobs = await db.commit({ run: (tx) => claimJobs(db, tx, candidates, token, leaseMs) });
+    if (stopping) {
+      await handBack(jobs);
+      return false;
+    }
+    contended = jobs.length < candidates.length;
+    events.claimed(kind.kind, jobs.length);
+    for (const job of jobs) take(kind, job, claimedAt);
+    return free(kind) > 0;
+  }
+
+  /** After losing a race, a random part of the candidates: rivals that all take the head only meet again. */
+  function pick(candidates: readonly JobRow[], count: number): readonly JobRow[] {
+    const from = contended ? Math.floor(Math.random() * Math.max(1, candidates.length - count)) : 0;
+    return candidates.slice(from, from + count);
+  }
+
+  function take(definition: JobKind, row: JobRow, claimedAt: number): void {
+    held.get(row.id)?.controller.abort(new LeaseLost("The job was lost and came back."));
+    runningOf.set(row.kind, (runningOf.get(row.kind) ?? 0) + 1);
+    const entry: Held = {
+      row,
+      definition,
+      controller: new AbortController(),
+      renewedAt: claimedAt,
+      settled: Promise.resolve(),
+    };
+    held.set(row.id, entry);
+    entry.settled = execute(entry).finally(() => {
+      // A job that was lost may have come back to this very process under a newer attempt.
+      if (held.get(row.id) === entry) held.delete(row.id);
+      runningOf.set(row.kind, (runningOf.get(row.kind) ?? 1) - 1);
+      look(definition);
+    });
+  }
+
+  async function execute(entry: Held): Promise<void> {
+    const { row } = entry;
+    const startedAt = performance.now();
+    let outcome: "done" | "retried" | "dead" | "lost" = "done";
+    try {
+      await runHandler(entry);
+    } catch (error) {
+      outcome = await afterFailure(entry, error).catch((failure) => {
+        logger.warn(
+          { err: failure, job: row.id, kind: row.kind },
+          "a failed job could not be put back; its lease will run out",
+        );
+        return "lost" as const;
+      });
+    }
+    events.finished(row.kind, outcome, performance.now() - startedAt);
+  }
+
+  async function runHandler({ row, definition, controller }: Held): Promise<void> {
+    let completed = false;
+    const fence = (kept: boolean) => {
+      if (!kept) throw new LeaseLost(`Job ${row.id} is no longer held under attempt ${row.attempt}.`);
+    };
+    await definition.handle({
+      id: row.id,
+      payload: definition.payload.parse(JSON.parse(row.payload)),
+      attempt: row.attempt,
+      signal: controller.signal,
+      async complete(tx) {
+        fence(await removeJob(tx, row));
+        completed = true;
+      },
+      hold: async (tx) => fence(await holdJob(tx, row)),
+    });
+    if (!completed) await db.commit({ run: async (tx) => fence(await removeJob(tx, row)) });
+  }
+
+  async function afterFailure(
+    { row, definition, controller }: Held,
+    error: unknown,
+  ): Promise<"retried" | "dead" | "lost"> {
+    if (error instanceof LeaseLost) return "lost";
+    const text = errorText(error);
+    const log = logger.child({ job: row.id, kind: row.kind, attempt: row.attempt });
+    if (stopping && controller.signal.aborted) {
+      return (await db.transaction((tx) => requeueJob(db, tx, row, 0, null))) ? "retried" : "lost";
+    }
+    if (row.attempt >= definition.maxAttempts) {
+      log.error({ err: error }, "job is dead after its last try");
+      return (await bury(row, definition, text)) ? "dead" : "lost";
+    }
+    log.warn({ err: error }, "job failed and will be tried again");
+    const wait = Math.max(
+      backoffMs(definition.backoff, row.attempt),
+      error instanceof RetryLater ? error.delayMs : 0,
+    );
+    return (await db.transaction((tx) => requeueJob(db, tx, row, wait, text))) ? "retried" : "lost";
+  }
+
+  function bury(row: JobRow, definition: JobKind, error: string): Promise<boolean> {
+    return db.transaction((tx) => buryIn(tx, row, definition, error));
+  }
+
+  async function buryIn(tx: Tx, row: JobRow, definition: JobKind, error: string): Promise<boolean> {
+    if (!(await buryJob(tx, row, error))) return false;
+    const payload = definition.payload.safeParse(parseJson(row.payload));
+    if (payload.success) await definition.onDead?.(tx, payload.data, error);
+    return true;
+  }
+
+  async function handBack(jobs: readonly JobRow[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await db.transaction(async (tx) => {
+      for (const job of jobs) await requeueJob(db, tx, job, 0, null);
+    });
+  }
+
+  async function renew(): Promise<void> {
+    const entries = [...held.values()];
+    if (entries.length === 0) return;
+    const now = performance.now();
+    const kept = await renewLeases(
+      db,
+      entries.map((entry) => entry.row),
+      leaseMs,
+    );
+    for (const entry of entries) {
+      if (kept.has(entry.row.id)) entry.renewedAt = now;
+      // A job that ended while the renewal was under way is gone from the table too.
+      else if (held.get(entry.row.id) === entry)
+        entry.controller.abort(new LeaseLost("The job's lease was lost."));
+    }
+  }
+
+  function abandonUnrenewed(): void {
+    const limit = performance.now() - abandonMs;
+    for (const entry of held.values()) {
+      if (entry.renewedAt < limit)
+        entry.controller.abort(new LeaseLost("The job's lease could not be renewed."));
+    }
+  }
+
+  /** Gives jobs of workers that died to others. Every worker does it; the fence lets one of them succeed. */
+  async function sweep(): Promise<void> {
+    for (const row of await expiredJobs(db, [...kinds.keys()], 200)) {
+      const definition = kinds.get(row.kind);
+      if (!definition) continue;
+      const log = logger.child({ job: row.id, kind: row.kind, attempt: row.attempt });
+      // One job that cannot be put back must not keep those behind it.
+      await takeBack(row, definition).then(
+        (taken) => taken && log.warn("a job's lease ran out"),
+        (error) => log.warn({ err: error }, "a job whose lease ran out could not be put back"),
+      );
+      look(definition);
+    }
+  }
+
+  function takeBack(row: JobRow, definition: JobKind): Promise<boolean> {
+    const why = "The worker that had the job stopped.";
+    return db.transaction(async (tx) => {
+      if (!(await holdExpiredJob(db, tx, row))) return false;
+      if (row.attempt >= definition.maxAttempts) return buryIn(tx, row, definition, why);
+      return requeueJob(db, tx, row, 0, why);
+    });
+  }
+
+  function every(ms: number, what: string, work: () => Promise<void> | void): void {
+    let busy = false;
+    const turn = async () => {
+      try {
+        await work();
+      } catch (error) {
+        logger.warn({ err: error, task: what }, "a periodic task failed");
+      }
+      busy = false;
+    };
+    const timer = setInterval(() => {
+      if (busy) return;
+      busy = true;
+      track(turn());
+    }, ms);
+    timers.push(timer);
+  }
+
+  /** Resolves when nothing is being done any more, or after so many milliseconds. */
+  async function idle(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<"over">((resolve) => {
+      timer = setTimeout(resolve, withinMs, "over");
+    });
+    while (held.size > 0 || underway.size > 0) {
+      const all = Promise.all([...underway, ...[...held.values()].map((entry) => entry.settled)]);
+      if ((await Promise.race([all, over])) === "over") break;
+    }
+    clearTimeout(timer);
+  }
+
+  return {
+    define(kind) {
+      if (kinds.has(kind.kind)) throw new Error(`Job kind ${kind.kind} is defined twice.`);
+      kinds.set(kind.kind, kind as unknown as JobKind);
+    },
+    start() {
+      const lookAtAll = () => {
+        for (const kind of kinds.values()) look(kind);
+      };
+      queue.onWake((name) => {
+        const kind = kinds.get(name);
+        if (kind) look(kind);
+      });
+      every((options.pollMs ?? 500) * (0.9 + Math.random() * 0.2), "looking for jobs", lookAtAll);
+      every(options.renewMs ?? 10_000, "renewing leases", renew);
+      every(Math.min(1_000, abandonMs / 4), "watching leases", abandonUnrenewed);
+      every(options.sweepMs ?? 10_000, "looking for lost jobs", sweep);
+      lookAtAll();
+    },
+    async stop(graceMs) {
+      stopping = true;
+      await idle(graceMs);
+      for (const entry of held.values()) entry.controller.abort(new Error("The process is stopping."));
+      await idle(abortMs);
+      const left = [...held.values()].map((entry) => entry.row);
+      await handBack(left).catch((error) => {
+        logger.warn(
+          { err: error, jobs: left.map((row) => row.id) },
+          "jobs could not be put back; their leases will run out",
+        );
+      });
+      for (const each of timers) clearInterval(each);
+    },
+  };
+}
+
+/** Undefined, which fits no payload, for a text that is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
