@@ -1,0 +1,47 @@
+import { z } from "zod";
+
+/** What is read of GitHub's answers. Everything else in them may come, go and change. */
+
+const sha = z.string().regex(/^[0-9a-f]{40}$/);
+
+export const repositoryAnswer = z.object({ default_branch: z.string().min(1) });
+
+export const installationAnswer = z.object({ id: z.int().positive() });
+
+export const refAnswer = z.object({ ref: z.string(), object: z.object({ type: z.literal("commit"), sha }) });
+
+export const commitAnswer = z.object({ sha });
+
+export const treeAnswer = z.object({
+  sha,
+  truncated: z.boolean().default(false),
+  tree: z.array(
+    z.object({
+      path: z.string().min(1),
+      mode: z.string(),
+      type: z.enum(["blob", "tree", "commit"]),
+      sha,
+      size: z.int().nonnegative().optional(),
+    }),
+  ),
+});
+export type TreeAnswer = z.infer<typeof treeAnswer>;
+
+export const blobAnswer = z.object({
+  content: z.string(),
+  encoding: z.literal("base64"),
+  size: z.int().nonnegative(),
+});
+
+/** One object of a GraphQL batch; null when GitHub does not have it. */
+const blobNode = z
+  .object({
+    byteSize: z.int().nonnegative(),
+    isBinary: z.boolean().nullish(),
+    isTruncated: z.boolean(),
+    text: z.string().nullish(),
+  })
+  .nullable();
+
+export const blobBatchAnswer = z.object({ repository: z.record(z.string(), blobNode) });
+export type BlobNode = z.infer<typeof blobNode>;
