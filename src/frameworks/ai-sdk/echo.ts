@@ -1,0 +1,42 @@
+import type { SdkModel } from "./language-model.ts";
+
+/**
+ * `offline/echo`: no model at all. Its answer is the user's message, unchanged and at once; tools are never
+ * called. Tokens are estimated as one for each four bytes of UTF-8, rounded up, for the instructions and the
+ * message together and for the answer.
+ */
+export function createEchoModel(modelId: string): SdkModel {
+  return {
+    specificationVersion: "v4",
+    provider: "offline",
+    modelId,
+    supportedUrls: {},
+    async doGenerate({ prompt }) {
+      let instructions = "";
+      let message = "";
+      for (const part of prompt) {
+        if (part.role === "system") instructions += part.content;
+        else if (part.role === "user")
+          message = part.content.map((item) => (item.type === "text" ? item.text : "")).join("");
+      }
+      const input = estimateTokens(instructions, message);
+      const output = estimateTokens(message);
+      return {
+        content: [{ type: "text", text: message }],
+        finishReason: { unified: "stop", raw: undefined },
+        usage: {
+          inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: output, text: output, reasoning: 0 },
+        },
+        warnings: [],
+      };
+    },
+    async doStream() {
+      throw new Error("The offline echo does not stream.");
+    },
+  };
+}
+
+function estimateTokens(...texts: string[]): number {
+  return Math.ceil(texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0) / 4);
+}
