@@ -1,0 +1,253 @@
+import type { Queryable, Tx } from "../platform/db/index.ts";
+import { sha256 } from "../platform/secrets.ts";
+
+/** A row of `catalogs`: what the workspace's catalog was read from, and when. */
+export interface CatalogRow {
+  workspace_id: string;
+  repository: string;
+  commit_sha: string | null;
+  synced_at: number | null;
+  stale: number;
+  error: string | null;
+  /** JSON of problems that belong to no agent. */
+  problems: string;
+  revision: number;
+}
+
+/** A row of `agents`. `problems`, `labels`, `connections` and `eval_problems` are JSON. */
+export interface AgentRow {
+  workspace_id: string;
+  path_hash: string;
+  path: string;
+  name: string;
+  agent_group: string;
+  framework: string;
+  format: "yaml" | "json";
+  valid: number;
+  problems: string;
+  labels: string;
+  connections: string;
+  spec_text: string | null;
+  spec_sha: string | null;
+  last_valid_sha: string | null;
+  eval_path: string | null;
+  eval_text: string | null;
+  eval_sha: string | null;
+  eval_problems: string;
+  has_evals: number;
+  commit_sha: string;
+  updated_at: number;
+}
+
+/** A row of `agent_versions`: an immutable snapshot of an agent. */
+export interface VersionRow {
+  workspace_id: string;
+  agent: string;
+  number: number;
+  framework: string;
+  spec_sha: string;
+  commit_sha: string;
+  stable: number;
+  created_at: number;
+}
+
+export interface MirroredFile {
+  path: string;
+  blobSha: string;
+}
+
+/** Everything that a list shows; the texts of specs and evals stay behind. */
+const listColumns = [
+  "path_hash",
+  "path",
+  "name",
+  "framework",
+  "format",
+  "valid",
+  "problems",
+  "labels",
+  "connections",
+  "eval_problems",
+  "has_evals",
+  "commit_sha",
+  "updated_at",
+] as const;
+export type ListedAgentRow = Pick<AgentRow, (typeof listColumns)[number]>;
+
+const batch = 200;
+
+export async function findCatalog(q: Queryable, workspaceId: string): Promise<CatalogRow | undefined> {
+  return q("catalogs").where({ workspace_id: workspaceId }).first();
+}
+
+/** The catalog, locked until the transaction ends; made when it is missing. */
+export async function lockCatalog(tx: Tx, workspaceId: string, repository: string): Promise<CatalogRow> {
+  const row: CatalogRow | undefined = await tx("catalogs")
+    .where({ workspace_id: workspaceId })
+    .forUpdate()
+    .first();
+  if (row) return row;
+  const fresh: CatalogRow = {
+    workspace_id: workspaceId,
+    repository,
+    commit_sha: null,
+    synced_at: null,
+    stale: 1,
+    error: null,
+    problems: "[]",
+    revision: 0,
+  };
+  await tx("catalogs").insert(fresh);
+  return fresh;
+}
+
+export async function updateCatalog(tx: Tx, workspaceId: string, change: Partial<CatalogRow>): Promise<void> {
+  await tx("catalogs").where({ workspace_id: workspaceId }).update(change);
+}
+
+export async function mirroredFiles(q: Queryable, workspaceId: string): Promise<MirroredFile[]> {
+  return q("catalog_files")
+    .where({ workspace_id: workspaceId })
+    .select({ path: "path", blobSha: "blob_sha" });
+}
+
+/** Takes the paths out of the mirror and puts the files in. */
+export async function replaceFiles(
+  tx: Tx,
+  workspaceId: string,
+  gone: readonly string[],
+  files: readonly MirroredFile[],
+) {
+  const hashes = [...gone, ...files.map((file) => file.path)].map(sha256);
+  for (const some of chunks(hashes))
+    await tx("catalog_files").where({ workspace_id: workspaceId }).whereIn("path_hash", some).delete();
+  for (const some of chunks(files)) {
+    await tx("catalog_files").insert(
+      some.map(({ path, blobSha }) => ({
+        workspace_id: workspaceId,
+        path_hash: sha256(path),
+        path,
+        blob_sha: blobSha,
+      })),
+    );
+  }
+}
+
+/** Forgets everything that came from a repository that is no longer connected. */
+export async function clearCatalog(tx: Tx, workspaceId: string): Promise<void> {
+  await tx("catalog_files").where({ workspace_id: workspaceId }).delete();
+  await tx("agents").where({ workspace_id: workspaceId }).delete();
+}
+
+export async function agentsOfGroups(
+  q: Queryable,
+  workspaceId: string,
+  groups: readonly string[],
+): Promise<AgentRow[]> {
+  const rows: AgentRow[] = [];
+  for (const some of chunks(groups))
+    rows.push(...(await q("agents").where({ workspace_id: workspaceId }).whereIn("agent_group", some)));
+  return rows;
+}
+
+/** Puts the agents of whole groups in the place of what those groups held. */
+export async function replaceAgents(
+  tx: Tx,
+  workspaceId: string,
+  groups: readonly string[],
+  agents: readonly AgentRow[],
+) {
+  for (const some of chunks(groups))
+    await tx("agents").where({ workspace_id: workspaceId }).whereIn("agent_group", some).delete();
+  for (const some of chunks(agents, 50)) await tx("agents").insert(some);
+}
+
+/** Keeps spec texts by their hash; those that are kept already stay as they are. */
+export async function keepSpecs(
+  tx: Tx,
+  specs: readonly { sha: string; format: string; content: string }[],
+): Promise<void> {
+  for (const some of chunks(specs)) await tx("agent_specs").insert(some).onConflict("sha").ignore();
+}
+
+export async function findSpec(
+  q: Queryable,
+  sha: string,
+): Promise<{ format: "yaml" | "json"; content: string } | undefined> {
+  return q("agent_specs").where({ sha }).first("format", "content");
+}
+
+/** Agents in the order of their names. `after` is the position of the last one of the page before. */
+export async function listAgents(
+  q: Queryable,
+  workspaceId: string,
+  limit: number,
+  after?: { name: string; pathHash: string },
+): Promise<ListedAgentRow[]> {
+  const query = q("agents")
+    .where({ workspace_id: workspaceId })
+    .select<ListedAgentRow[]>(listColumns)
+    .orderBy(["name", "path_hash"])
+    .limit(limit);
+  if (!after) return query;
+  const { name, pathHash } = after;
+  // Said twice so that the index is entered at the name, which an OR alone would prevent.
+  return query
+    .where("name", ">=", name)
+    .where((later) =>
+      later
+        .where("name", ">", name)
+        .orWhere((same) => same.where({ name }).where("path_hash", ">", pathHash)),
+    );
+}
+
+/** The files that claim a name, in the order of their paths; more than one are all invalid. */
+export async function findAgents(
+  q: Queryable,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<AgentRow[]> {
+  return q("agents").where({ workspace_id: workspaceId }).whereIn("name", names).orderBy("path");
+}
+
+export async function countAgents(q: Queryable, workspaceId: string): Promise<{ valid: number; invalid: number }> {
+  const row = await q("agents").where({ workspace_id: workspaceId }).count({ total: "*" }).sum({ valid: "valid" }).first();
+  const valid = Number(row?.valid ?? 0);
+  return { valid, invalid: Number(row?.total ?? 0) - valid };
+}
+
+export async function stableVersions(
+  q: Queryable,
+  workspaceId: string,
+  agents: readonly string[],
+): Promise<VersionRow[]> {
+  return q("agent_versions").where({ workspace_id: workspaceId, stable: 1 }).whereIn("agent", agents);
+}
+
+export async function findVersion(
+  q: Queryable,
+  workspaceId: string,
+  agent: string,
+  number: number,
+): Promise<VersionRow | undefined> {
+  return q("agent_versions").where({ workspace_id: workspaceId, agent, number }).first();
+}
+
+/** The newest snapshot's number of each agent that has one. */
+export async function latestNumbers(
+  q: Queryable,
+  workspaceId: string,
+  agents: readonly string[],
+): Promise<Map<string, number>> {
+  const rows: { agent: string; latest: number }[] = await q("agent_versions")
+    .where({ workspace_id: workspaceId })
+    .whereIn("agent", agents)
+    .groupBy("agent")
+    .select("agent")
+    .max({ latest: "number" });
+  return new Map(rows.map((row) => [row.agent, Number(row.latest)]));
+}
+
+function* chunks<T>(items: readonly T[], size = batch): Generator<T[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}

@@ -1,0 +1,292 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/index.ts";
+import { errorText } from "../platform/errors.ts";
+import type { Logger } from "../platform/logger.ts";
+import { sha256 } from "../platform/secrets.ts";
+import {
+  type BlobContent,
+  type RepositoryReader,
+  RepositoryUnavailable,
+  type TreeEntry,
+} from "../repositories/index.ts";
+import {
+  type CatalogProblem,
+  type DerivedAgent,
+  deriveAgents,
+  type RepositoryFile,
+} from "./derive-agents.ts";
+import { maxDocumentBytes } from "./parse-document.ts";
+import type { SpecSchemas } from "./parse-spec.ts";
+import { groupKey } from "./spec-path.ts";
+import {
+  type AgentRow,
+  agentsOfGroups,
+  type CatalogRow,
+  clearCatalog,
+  findCatalog,
+  keepSpecs,
+  lockCatalog,
+  mirroredFiles,
+  replaceAgents,
+  replaceFiles,
+  updateCatalog,
+} from "./store.ts";
+
+export interface CatalogSync {
+  /** Brings the catalog to the head of the repository, or marks it stale. Never throws. */
+  sync(): Promise<void>;
+  /** Syncs now and whenever the repository may have changed, until stopped. Settles after the first sync. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface SyncDeps {
+  db: Database;
+  clock: Clock;
+  logger: Logger;
+  reader: RepositoryReader;
+  schemas: SpecSchemas;
+  workspaceId: string;
+}
+
+/** How often a catalog that does not change has its `syncedAt` written. */
+const confirmMs = 60_000;
+
+/** Deriving yields to requests after this many groups. */
+const groupsPerTurn = 20;
+
+/** What a newer commit changes in the catalog. */
+interface Difference {
+  gone: string[];
+  changed: TreeEntry[];
+  /** Keys of the groups that have to be derived again. */
+  groups: string[];
+  /** All entries of those groups at the new commit. */
+  entries: TreeEntry[];
+}
+
+interface Derived {
+  agents: DerivedAgent[];
+  problems: CatalogProblem[];
+}
+
+export function createCatalogSync({
+  db,
+  clock,
+  logger,
+  reader,
+  schemas,
+  workspaceId,
+}: SyncDeps): CatalogSync {
+  const stopped = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  async function sync(): Promise<void> {
+    try {
+      const catalog = await findCatalog(db.read, workspaceId);
+      const commitSha = await reader.head();
+      const same = catalog?.commit_sha === commitSha && catalog.repository === reader.label;
+      if (same) await confirm(catalog);
+      else await advance(catalog, commitSha);
+    } catch (error) {
+      await markStale(error);
+    }
+  }
+
+  async function confirm(catalog: CatalogRow): Promise<void> {
+    const recent = clock() - (catalog.synced_at ?? 0) < confirmMs;
+    if (recent && catalog.stale === 0) return;
+    await db.transaction((tx) =>
+      updateCatalog(tx, workspaceId, { synced_at: clock(), stale: 0, error: null }),
+    );
+  }
+
+  async function advance(catalog: CatalogRow | undefined, commitSha: string): Promise<void> {
+    const startedAt = performance.now();
+    const sameRepository = catalog?.repository === reader.label;
+    const mirrored = sameRepository ? await mirroredFiles(db.read, workspaceId) : [];
+    const difference = compare(mirrored, await reader.tree(commitSha));
+    const derived = await derive(await readFiles(difference.entries));
+    const revision = catalog?.revision ?? 0;
+    const applied = await apply({ commitSha, revision, difference, derived });
+    if (!applied) return;
+    logger.info(
+      {
+        commitSha,
+        files: difference.changed.length,
+        removed: difference.gone.length,
+        ms: Math.round(performance.now() - startedAt),
+      },
+      "catalog synced",
+    );
+  }
+
+  async function readFiles(entries: readonly TreeEntry[]): Promise<RepositoryFile[]> {
+    const small = (entry: TreeEntry) => entry.size === null || entry.size <= maxDocumentBytes;
+    const wanted = entries.filter((entry) => entry.kind === "file" && small(entry));
+    const contents = await reader.blobs(wanted, maxDocumentBytes);
+    return entries.map((entry) => ({
+      path: entry.path,
+      blobSha: entry.blobSha,
+      content: contentOf(entry, contents),
+    }));
+  }
+
+  async function derive(files: readonly RepositoryFile[]): Promise<Derived> {
+    const groups = [...Map.groupBy(files, (file) => groupKey(file.path)).values()];
+    const derived: Derived = { agents: [], problems: [] };
+    for (const [index, group] of groups.entries()) {
+      const { agents, catalogProblems } = deriveAgents(group, schemas);
+      derived.agents.push(...agents);
+      derived.problems.push(...catalogProblems);
+      if (index % groupsPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    return derived;
+  }
+
+  /** False when another process has synced meanwhile: what was compared with is no longer there. */
+  async function apply(change: {
+    commitSha: string;
+    revision: number;
+    difference: Difference;
+    derived: Derived;
+  }): Promise<boolean> {
+    const { commitSha, revision, difference, derived } = change;
+    const { groups, gone, changed } = difference;
+    return db.transaction(async (tx) => {
+      const catalog = await lockCatalog(tx, workspaceId, reader.label);
+      if (catalog.revision !== revision) return false;
+      if (catalog.repository !== reader.label) await clearCatalog(tx, workspaceId);
+      const before = new Map((await agentsOfGroups(tx, workspaceId, groups)).map((row) => [row.path, row]));
+      const rows = derived.agents.map((agent) =>
+        toRow(agent, before.get(agent.path), { workspaceId, commitSha, now: clock() }),
+      );
+      await replaceFiles(tx, workspaceId, gone, changed);
+      await replaceAgents(tx, workspaceId, groups, rows);
+      await keepSpecs(tx, derived.agents.flatMap(specOf));
+      const kept: CatalogProblem[] = catalog.repository === reader.label ? JSON.parse(catalog.problems) : [];
+      const untouched = kept.filter((problem) => !groups.includes(groupKey(problem.path) ?? ""));
+      await updateCatalog(tx, workspaceId, {
+        repository: reader.label,
+        commit_sha: commitSha,
+        synced_at: clock(),
+        stale: 0,
+        error: null,
+        problems: JSON.stringify([...untouched, ...derived.problems].slice(0, 200)),
+        revision: revision + 1,
+      });
+      return true;
+    });
+  }
+
+  /** What the catalog shows stays; only its age and the reason become visible. */
+  async function markStale(error: unknown): Promise<void> {
+    const expected = error instanceof RepositoryUnavailable;
+    const text = expected
+      ? error.message
+      : "The catalog could not be synced; an admin finds the cause in the log.";
+    logger[expected ? "warn" : "error"]({ err: error, repository: reader.label }, "catalog is stale");
+    try {
+      await db.transaction(async (tx) => {
+        const catalog = await lockCatalog(tx, workspaceId, reader.label);
+        if (catalog.stale === 0 || catalog.error !== text)
+          await updateCatalog(tx, workspaceId, { stale: 1, error: text });
+      });
+    } catch (failure) {
+      logger.warn(
+        { err: failure },
+        `the catalog's state could not be stored: ${errorText(failure).slice(0, 200)}`,
+      );
+    }
+  }
+
+  async function keepSyncing(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await sleep(reader.pollInterval, undefined, { signal: stopped.signal }).catch(() => {});
+      if (!stopped.signal.aborted) await sync();
+    }
+  }
+
+  return {
+    sync,
+    async start() {
+      await sync();
+      loop = keepSyncing();
+    },
+    async stop() {
+      stopped.abort();
+      await loop;
+    },
+  };
+}
+
+function compare(
+  mirrored: readonly { path: string; blobSha: string }[],
+  tree: readonly TreeEntry[],
+): Difference {
+  const known = new Map(mirrored.map((file) => [file.path, file.blobSha]));
+  const relevant = tree.filter((entry) => groupKey(entry.path) !== undefined);
+  const present = new Set(relevant.map((entry) => entry.path));
+  const gone = mirrored.filter((file) => !present.has(file.path)).map((file) => file.path);
+  const changed = relevant
+    .filter((entry) => known.get(entry.path) !== identityOf(entry))
+    .map((entry) => ({ ...entry, blobSha: identityOf(entry) }));
+  const groups = new Set(
+    [...gone, ...changed.map((entry) => entry.path)].map((path) => groupKey(path) ?? ""),
+  );
+  return {
+    gone,
+    changed,
+    groups: [...groups],
+    entries: relevant.filter((entry) => groups.has(groupKey(entry.path) ?? "")),
+  };
+}
+
+/** A link that becomes a file with the same bytes is another thing. */
+function identityOf({ kind, blobSha }: TreeEntry): string {
+  return kind === "file" ? blobSha : `${kind}:${blobSha}`.slice(0, 64);
+}
+
+function contentOf(entry: TreeEntry, contents: ReadonlyMap<string, BlobContent>): RepositoryFile["content"] {
+  if (entry.kind === "symlink")
+    return { problem: "This is a symbolic link, which is not followed; put the file itself here." };
+  if (entry.kind === "submodule")
+    return { problem: "This is a submodule, which is not read; put a file here." };
+  return contents.get(entry.blobSha) ?? { tooLarge: true };
+}
+
+function specOf({ spec, specText, format }: DerivedAgent) {
+  return spec && specText !== undefined ? [{ sha: sha256(specText), format, content: specText }] : [];
+}
+
+function toRow(
+  agent: DerivedAgent,
+  before: AgentRow | undefined,
+  { workspaceId, commitSha, now }: { workspaceId: string; commitSha: string; now: number },
+): AgentRow {
+  const specSha = agent.specText === undefined ? null : sha256(agent.specText);
+  return {
+    workspace_id: workspaceId,
+    path_hash: sha256(agent.path),
+    path: agent.path,
+    name: agent.name,
+    agent_group: groupKey(agent.path) ?? "",
+    framework: agent.framework,
+    format: agent.format,
+    valid: agent.spec ? 1 : 0,
+    problems: JSON.stringify(agent.problems),
+    labels: JSON.stringify(agent.spec?.labels ?? []),
+    connections: JSON.stringify(agent.spec?.connections ?? []),
+    spec_text: agent.specText ?? null,
+    spec_sha: specSha,
+    last_valid_sha: agent.spec ? specSha : (before?.last_valid_sha ?? null),
+    eval_path: agent.evalPath ?? null,
+    eval_text: agent.evalText ?? null,
+    eval_sha: agent.evalText === undefined ? null : sha256(agent.evalText),
+    eval_problems: JSON.stringify(agent.evalProblems),
+    has_evals: agent.hasEvals ? 1 : 0,
+    commit_sha: commitSha,
+    updated_at: now,
+  };
+}
