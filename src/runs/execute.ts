@@ -1,0 +1,247 @@
+import { z } from "zod";
+import type { Agents } from "../agents/index.ts";
+import type { Connections } from "../connections/index.ts";
+import { type AgentSpec, type FrameworkRunner, RunFailure, type RunTool } from "../frameworks/index.ts";
+import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
+import { createBatchLoader } from "../platform/batch-loader.ts";
+import { type Clock, startOfDay } from "../platform/clock.ts";
+import type { Database } from "../platform/db/index.ts";
+import { errorText } from "../platform/errors.ts";
+import { idFloor } from "../platform/ids.ts";
+import { type Job, type JobKind, LeaseLost } from "../platform/jobs/index.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Redactor } from "../platform/redact.ts";
+import { checkBudget } from "./budget.ts";
+import type { RunSignals } from "./run-signals.ts";
+import { isFinal, runJob } from "./service.ts";
+import {
+  beginRun,
+  cancelRequested,
+  countToolCall,
+  endIdleRun,
+  endRun,
+  findRuns,
+  type RunEnd,
+  type RunRow,
+  type RunSpending,
+  releaseRun,
+  spentSince,
+} from "./store.ts";
+import { createTrace, type Trace } from "./trace.ts";
+
+export interface ExecutorDeps {
+  db: Database;
+  clock: Clock;
+  logger: Logger;
+  redactor: Redactor;
+  agents: Agents;
+  connections: Connections;
+  signals: RunSignals;
+  /** The workspace's keys for model providers. */
+  modelKeys(workspaceId: string): Promise<ModelKeys>;
+  loadFramework(id: string): Promise<FrameworkRunner>;
+  /** Runs at the same time in this process. */
+  concurrency: number;
+  /** Told of each run that ends. */
+  ended(status: RunEnd["status"], failureCode: string | null): void;
+}
+
+const RunPayload = z.object({ runId: z.string() });
+
+/** A first execution and two more: what happens when workers keep dying under a run. */
+const maxAttempts = 3;
+
+/** Why a run's signal was aborted, where that decides how the run ends. */
+class Stopped extends Error {
+  readonly code: "cancelled" | "timeout";
+
+  constructor(code: "cancelled" | "timeout") {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** One run that this process executes. */
+interface Execution {
+  run: RunRow;
+  job: Job<z.infer<typeof RunPayload>>;
+  trace: Trace;
+  controller: AbortController;
+  spending: RunSpending;
+  toolCalls: number;
+}
+
+export interface Executor {
+  job: JobKind<typeof RunPayload>;
+  /** Stops a run that this process executes; does nothing for others. */
+  abort(runId: string): void;
+  /** Stops those runs of this process whose end somebody asked another process for. */
+  abortCancelled(): Promise<void>;
+}
+
+export function createExecutor(deps: ExecutorDeps): Executor {
+  const { db, clock, signals } = deps;
+  const active = new Map<string, Execution>();
+  const loadRun = createBatchLoader((ids: readonly string[]) => findRuns(db.read, ids));
+  const idle: RunSpending = { model: null, tokens: { input: 0, output: 0, cached: 0 }, costUsd: null };
+
+  async function handle(job: Execution["job"]): Promise<void> {
+    const run = await loadRun(job.payload.runId);
+    if (!run || isFinal(run)) return;
+    const trace = createTrace({ ...deps, runId: run.id, attempt: job.attempt, stored: () => signals.notify(run.id) });
+    const execution: Execution = { run, job, trace, controller: new AbortController(), spending: idle, toolCalls: 0 };
+    trace.add({ type: "run.started" });
+    await begin(execution);
+    active.set(run.id, execution);
+    const forward = () => execution.controller.abort(job.signal.reason);
+    job.signal.addEventListener("abort", forward, { once: true });
+    try {
+      await finish(execution, await outcomeOf(execution));
+    } catch (error) {
+      // Nobody executes it until its job is claimed again.
+      if (job.signal.aborted) await db.transaction((tx) => releaseRun(tx, run.id, job.attempt));
+      throw error;
+    } finally {
+      job.signal.removeEventListener("abort", forward);
+      active.delete(run.id);
+    }
+  }
+
+  async function begin({ run, job, trace }: Execution): Promise<void> {
+    const begun = await db.commit({
+      run: (tx) => beginRun(tx, run.id, job.attempt, clock()),
+      // The first event waits for the others: most runs are over before anybody can look.
+    });
+    if (!begun) {
+      trace.take();
+      throw new LeaseLost(`Run ${run.id} is executed by a newer attempt or has ended.`);
+    }
+  }
+
+  /** Executes the run and says how it ended. Throws only when its result must not count. */
+  async function outcomeOf(execution: Execution): Promise<RunEnd> {
+    const { run, controller } = execution;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      if (run.cancel_requested_at !== null) throw new Stopped("cancelled");
+      if (run.tool_calls > 0) throw new RunFailure("worker_lost", `Attempt ${run.attempt} had made ${run.tool_calls} tool calls.`);
+      const spec = await deps.agents.spec(run.spec_sha);
+      timer = setTimeout(() => controller.abort(new Stopped("timeout")), spec.parameters.timeoutSeconds * 1000);
+      const output = await runAgent(execution, spec);
+      return { status: "succeeded", output, failureCode: null, errorDetails: null, finishedAt: clock() };
+    } catch (error) {
+      return failureOf(execution, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function runAgent(execution: Execution, spec: AgentSpec): Promise<string> {
+    const { run, controller, trace } = execution;
+    const resolved = resolveModel(spec.model, await deps.modelKeys(run.workspace_id));
+    if (!resolved.ok) throw new RunFailure("model_not_configured", resolved.reason);
+    const { model } = resolved;
+    execution.spending = { ...idle, tokens: { ...idle.tokens }, model: model.ref, costUsd: 0 };
+    const spentToday = await spentBefore(run, spec);
+    checkBudget(spec.budget, 0, spentToday);
+    const tools = await toolsOf(execution, spec);
+    const runFramework = await deps.loadFramework(run.framework);
+    controller.signal.throwIfAborted();
+    const { output } = await runFramework({
+      spec,
+      message: run.message,
+      model,
+      tools,
+      signal: controller.signal,
+      emit: (event) => trace.add(event),
+      async spend(usage) {
+        const { spending } = execution;
+        spending.tokens.input += usage.input;
+        spending.tokens.output += usage.output;
+        spending.tokens.cached += usage.cached;
+        const cost = costUsd(model, usage);
+        spending.costUsd = cost === null || spending.costUsd === null ? null : spending.costUsd + cost;
+        checkBudget(spec.budget, spending.costUsd ?? 0, spentToday);
+      },
+    });
+    controller.signal.throwIfAborted();
+    return output;
+  }
+
+  async function spentBefore(run: RunRow, spec: AgentSpec): Promise<number> {
+    if (spec.budget?.usdPerDay === undefined) return 0;
+    return spentSince(db.read, run.workspace_id, run.agent, idFloor("run", startOfDay(clock())));
+  }
+
+  async function toolsOf(execution: Execution, spec: AgentSpec): Promise<RunTool[]> {
+    if (spec.connections.length === 0) return [];
+    const { run } = execution;
+    const user = { workspaceId: run.workspace_id, login: run.run_as };
+    const [missing] = await deps.connections.missing(user, spec.connections);
+    if (missing) throw new RunFailure("connection_missing", `Not connected: ${missing.slugs.join(", ")}.`);
+    const tools = await deps.connections.prepare(spec.connections, { ...user, commitSha: run.commit_sha });
+    return tools.map((tool) => ({ ...tool, execute: (args, signal) => callTool(execution, tool, args, signal) }));
+  }
+
+  /** Counted before it is made, under the fence: after a crash nobody makes the call a second time. */
+  async function callTool({ run, job, spending, trace, controller }: Execution, tool: RunTool, args: unknown, signal: AbortSignal) {
+    const allowed = await db.commit({ run: (tx) => countToolCall(tx, run.id, job.attempt, spending), rows: trace.take() });
+    if (!allowed) {
+      controller.abort(new LeaseLost(`Run ${run.id} may make no more tool calls under attempt ${job.attempt}.`));
+      throw controller.signal.reason;
+    }
+    return tool.execute(args, signal);
+  }
+
+  function failureOf({ run, job, controller }: Execution, error: unknown): RunEnd {
+    const reason: unknown = controller.signal.aborted ? controller.signal.reason : error;
+    const base = { output: null, finishedAt: clock() };
+    if (reason instanceof Stopped) {
+      const status = reason.code === "cancelled" ? "cancelled" : "failed";
+      return { ...base, status, failureCode: reason.code, errorDetails: null };
+    }
+    if (job.signal.aborted) throw reason;
+    if (error instanceof RunFailure) {
+      return { ...base, status: "failed", failureCode: error.code, errorDetails: deps.redactor.scrub(error.details) };
+    }
+    deps.logger.error({ err: error, runId: run.id }, "a run failed inside Rollcall");
+    return { ...base, status: "failed", failureCode: "internal", errorDetails: deps.redactor.scrub(errorText(error)) };
+  }
+
+  async function finish({ run, job, trace, spending }: Execution, end: RunEnd): Promise<void> {
+    trace.add({ type: "run.finished", status: end.status, ...(end.failureCode ? { failureCode: end.failureCode } : {}) });
+    const rows = trace.take();
+    await trace.settled();
+    await db.commit({
+      async run(tx) {
+        if (!(await endRun(tx, run.id, job.attempt, end, spending))) throw new LeaseLost(`Run ${run.id} was taken over.`);
+        await job.complete(tx);
+      },
+      rows,
+      committed: () => signals.notify(run.id),
+    });
+    deps.ended(end.status, end.failureCode);
+  }
+
+  const abort = (runId: string) => active.get(runId)?.controller.abort(new Stopped("cancelled"));
+
+  return {
+    abort,
+    async abortCancelled() {
+      if (active.size === 0) return;
+      for (const id of await cancelRequested(db.read, [...active.keys()])) abort(id);
+    },
+    job: {
+      kind: runJob,
+      payload: RunPayload,
+      concurrency: deps.concurrency,
+      maxAttempts,
+      backoff: { base: 500, cap: 10_000 },
+      handle,
+      async onDead(tx, { runId }, error) {
+        const end: RunEnd = { status: "failed", output: null, failureCode: "worker_lost", errorDetails: deps.redactor.scrub(error), finishedAt: clock() };
+        if (await endIdleRun(tx, runId, end)) deps.ended("failed", "worker_lost");
+      },
+    },
+  };
+}

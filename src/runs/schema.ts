@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { failureCodes } from "../frameworks/index.ts";
+import { Instant, Limit, text } from "../platform/http/index.ts";
+
+export const runStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+/** How a run was started, and how people are told. */
+export const sourceOf = {
+  api: "API",
+  schedule: "Schedule",
+  event: "Event",
+  webhook: "Event",
+  chat: "Chat",
+  eval: "Eval",
+} as const;
+export type RunTrigger = keyof typeof sourceOf;
+export const runTriggers = Object.keys(sourceOf) as [RunTrigger, ...RunTrigger[]];
+
+export const Run = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    framework: z.string(),
+    version: z.string().describe("draft, or the number of a snapshot."),
+    commitSha: z.string(),
+    specSha: z.string().describe("SHA-256 of the spec's text that the run is made from."),
+    status: z.enum(runStatuses),
+    trigger: z.enum(runTriggers),
+    source: z.enum(["API", "Schedule", "Event", "Chat", "Eval"]),
+    message: z.string(),
+    output: z.string().nullable(),
+    model: z.string().nullable(),
+    tokensInput: z.int(),
+    tokensOutput: z.int(),
+    tokensCached: z.int().describe("The part of tokensInput that was read from a cache."),
+    costUsd: z.number().nullable().describe("Null when the model's price is not known."),
+    runEnvironment: z.enum(["Production", "Development"]),
+    runAs: z.string().describe("Login of the member whose connections the run uses."),
+    createdAt: Instant,
+    startedAt: Instant.nullable(),
+    finishedAt: Instant.nullable(),
+    durationMs: z.int().nullable(),
+    failureCode: z.enum(failureCodes).optional(),
+    errorMessage: z.string().optional(),
+    failureRecommendation: z.string().optional(),
+    errorDetails: z.string().optional().describe("Raw trace, for workspace admins only."),
+  })
+  .meta({ id: "Run" });
+export type Run = z.infer<typeof Run>;
+
+export const RunId = z.strictObject({ id: z.string().max(64) });
+
+export const CreateRun = z.strictObject({
+  agent: text(200),
+  message: text(1_000_000).default(""),
+  version: z
+    .union([z.literal(["stable", "draft"]), z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."), z.int().positive()])
+    .transform(String)
+    .optional()
+    .describe("stable, draft or a snapshot's number; default stable when there is one, else draft."),
+});
+export type CreateRun = z.infer<typeof CreateRun>;
+
+const environments = ["production", "development"] as const;
+
+export const ListRuns = z.strictObject({
+  status: z.enum(runStatuses).optional(),
+  agent: z.string().max(200).optional(),
+  trigger: z.enum(runTriggers).optional().describe("eval shows the runs of eval cases, which are left out otherwise."),
+  environment: z
+    .string()
+    .transform((list) => list.split(",").map((each) => each.trim()))
+    .pipe(z.array(z.enum(environments, "Use production, development, or both with a comma.")))
+    .optional()
+    .describe("production, development, or both with a comma."),
+  limit: Limit.describe("Runs on a page, 1 to 200."),
+  before: z.string().regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.").optional(),
+});
+export type ListRuns = z.infer<typeof ListRuns>;
+
+export const GetRun = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^\d{1,2}$/, "Use whole seconds from 0 to 60.")
+    .transform(Number)
+    .pipe(z.int().min(0).max(60))
+    .optional()
+    .describe("Seconds to wait for the run's end, at most 60."),
+});

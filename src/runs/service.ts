@@ -1,0 +1,133 @@
+import type { Agents } from "../agents/index.ts";
+import type { Connections } from "../connections/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import { afterCommit, type Database, type Tx } from "../platform/db/index.ts";
+import { conflict, notFound, unprocessable } from "../platform/errors.ts";
+import type { Actor, StreamEvent } from "../platform/http/index.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { JobQueue } from "../platform/jobs/index.ts";
+import type { RunSignals } from "./run-signals.ts";
+import type { CreateRun, ListRuns } from "./schema.ts";
+import { endIdleRun, eventRow, eventsAfter, findRun, listRuns, lockRun, newRunRow, type RunRow, requestCancel } from "./store.ts";
+
+/** The kind of job that executes a run. */
+export const runJob = "run";
+
+/** Looking for changes that other processes made, while somebody waits. */
+const pollMs = 500;
+
+export interface RunsDeps {
+  db: Database;
+  ids: Ids;
+  clock: Clock;
+  queue: JobQueue;
+  agents: Agents;
+  connections: Connections;
+  signals: RunSignals;
+  /** Stops a run that this process executes. */
+  abort(runId: string): void;
+}
+
+export type Runs = ReturnType<typeof createRuns>;
+
+export const isFinal = (run: RunRow) => run.status !== "queued" && run.status !== "running";
+
+export function createRuns({ db, ids, clock, queue, agents, connections, signals, abort }: RunsDeps) {
+  /**
+   * The rows of a new run and of the job that executes it. Throws 404 for an unknown agent, 422 when it is
+   * not valid or the member has not authorised what it needs.
+   */
+  async function prepare(actor: Actor, request: CreateRun) {
+    const version = await agents.resolve(actor.workspaceId, request.agent, request.version);
+    const missing = await connections.missing(actor, version.connections);
+    if (missing.length > 0) {
+      throw unprocessable("The agent needs tools that you have not connected; authorise them under Connections first.", { missing });
+    }
+    const id = ids("run");
+    const run = newRunRow({
+      id,
+      workspace_id: actor.workspaceId,
+      agent: request.agent,
+      framework: version.framework,
+      version: version.version,
+      commit_sha: version.commitSha,
+      spec_sha: version.specSha,
+      trigger: "api",
+      environment: version.version === "draft" ? "development" : "production",
+      run_as: actor.login,
+      message: request.message,
+      created_at: clock(),
+    });
+    return { id, rows: [run, queue.row({ kind: runJob, payload: { runId: id } })], committed: () => queue.wake(runJob) };
+  }
+
+  async function get(workspaceId: string, id: string): Promise<RunRow> {
+    const run = await findRun(db.read, workspaceId, id);
+    if (!run) throw notFound(`No run has the id ${id}.`);
+    return run;
+  }
+
+  /** The run once it has ended, or as it is after that many seconds. */
+  async function waitFor(workspaceId: string, id: string, seconds: number, signal: AbortSignal): Promise<RunRow> {
+    const deadline = performance.now() + seconds * 1000;
+    for (;;) {
+      const changed = signals.next(id, Math.min(pollMs, Math.max(0, deadline - performance.now())), signal);
+      const run = await get(workspaceId, id);
+      if (isFinal(run) || performance.now() >= deadline || signal.aborted) return run;
+      await changed;
+    }
+  }
+
+  /** Ends a queued run at once, asks for the end of a running one. Throws 409 when it has ended otherwise. */
+  async function cancel(tx: Tx, workspaceId: string, id: string): Promise<RunRow> {
+    const run = await lockRun(tx, workspaceId, id);
+    if (!run) throw notFound(`No run has the id ${id}.`);
+    if (run.status === "succeeded" || run.status === "failed") throw conflict(`The run has ${run.status} already.`);
+    const now = clock();
+    if (run.status === "queued") {
+      const end = { status: "cancelled", output: null, failureCode: "cancelled", errorDetails: null, finishedAt: now } as const;
+      await endIdleRun(tx, id, end);
+      const { table, row } = eventRow({ run_id: id, attempt: run.attempt, seq: 1_000_000, type: "run.finished", data: '{"status":"cancelled"}', at: now });
+      await tx(table).insert(row);
+    } else if (run.status === "running") {
+      await requestCancel(tx, id, now);
+      afterCommit(tx, () => abort(id));
+    }
+    afterCommit(tx, () => signals.notify(id));
+    return (await lockRun(tx, workspaceId, id)) ?? run;
+  }
+
+  /** The trace from a position on, as it grows, until the run has ended. */
+  async function* trace(id: string, workspaceId: string, after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+    let [attempt, seq] = positionOf(after);
+    while (!signal.aborted) {
+      const changed = signals.next(id, pollMs, signal);
+      // Read before the events: what ends the run is committed together with its last event.
+      const ended = isFinal(await get(workspaceId, id));
+      const events = await eventsAfter(db.read, id, attempt, seq);
+      for (const event of events) {
+        ({ attempt, seq } = event);
+        yield { id: `${attempt}-${seq}`, event: event.type, data: { at: new Date(event.at).toISOString(), ...JSON.parse(event.data) } };
+      }
+      if (ended && events.length === 0) return;
+      if (events.length === 0) await changed;
+    }
+  }
+
+  return {
+    prepare,
+    get,
+    waitFor,
+    cancel,
+    list: (workspaceId: string, filter: ListRuns) => listRuns(db.read, workspaceId, filter),
+    async trace(workspaceId: string, id: string, after: string | undefined, signal: AbortSignal) {
+      await get(workspaceId, id);
+      return trace(id, workspaceId, after, signal);
+    },
+  };
+}
+
+function positionOf(lastEventId: string | undefined): [number, number] {
+  const match = /^(\d{1,9})-(\d{1,9})$/.exec(lastEventId ?? "");
+  return match ? [Number(match[1]), Number(match[2])] : [0, 0];
+}

@@ -1,0 +1,204 @@
+import type { FailureCode } from "../frameworks/index.ts";
+import type { TokenUsage } from "../models/index.ts";
+import type { Queryable, Rows, Tx } from "../platform/db/index.ts";
+import type { ListRuns, RunStatus, RunTrigger } from "./schema.ts";
+
+/** A row of `runs`. */
+export interface RunRow {
+  id: string;
+  workspace_id: string;
+  agent: string;
+  framework: string;
+  version: string;
+  commit_sha: string;
+  spec_sha: string;
+  status: RunStatus;
+  trigger: RunTrigger;
+  listed: number;
+  environment: "production" | "development";
+  run_as: string;
+  message: string;
+  output: string | null;
+  model: string | null;
+  tokens_input: number;
+  tokens_output: number;
+  tokens_cached: number;
+  cost_usd: number | null;
+  failure_code: FailureCode | null;
+  error_details: string | null;
+  created_at: number;
+  started_at: number | null;
+  finished_at: number | null;
+  cancel_requested_at: number | null;
+  attempt: number;
+  tool_calls: number;
+}
+
+/** What is known when a run is asked for. */
+export type NewRun = Pick<
+  RunRow,
+  | "id"
+  | "workspace_id"
+  | "agent"
+  | "framework"
+  | "version"
+  | "commit_sha"
+  | "spec_sha"
+  | "trigger"
+  | "environment"
+  | "run_as"
+  | "message"
+  | "created_at"
+>;
+
+/** How a run ended. */
+export interface RunEnd {
+  status: "succeeded" | "failed" | "cancelled";
+  output: string | null;
+  failureCode: FailureCode | null;
+  errorDetails: string | null;
+  finishedAt: number;
+}
+
+/** What a run has used up so far. */
+export interface RunSpending {
+  model: string | null;
+  tokens: TokenUsage;
+  costUsd: number | null;
+}
+
+/** A row of `run_events`; (run, attempt, seq) is its identity and its order. */
+export interface RunEventRow {
+  run_id: string;
+  attempt: number;
+  seq: number;
+  type: string;
+  data: string;
+  at: number;
+}
+
+export const newRunRow = (run: NewRun): Rows[number] => ({
+  table: "runs",
+  row: {
+    ...run,
+    status: "queued",
+    listed: run.trigger === "eval" ? 0 : 1,
+    tokens_input: 0,
+    tokens_output: 0,
+    tokens_cached: 0,
+    attempt: 0,
+    tool_calls: 0,
+  },
+});
+
+export const eventRow = (event: RunEventRow): Rows[number] => ({ table: "run_events", row: { ...event } });
+
+export async function findRun(q: Queryable, workspaceId: string, id: string): Promise<RunRow | undefined> {
+  return q("runs").where({ id, workspace_id: workspaceId }).first();
+}
+
+export async function findRuns(q: Queryable, ids: readonly string[]): Promise<Map<string, RunRow>> {
+  const rows: RunRow[] = await q("runs").whereIn("id", ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Newest first, one more than the limit when there are more. */
+export async function listRuns(q: Queryable, workspaceId: string, filter: ListRuns): Promise<RunRow[]> {
+  const query = q<RunRow>("runs").where({ workspace_id: workspaceId }).orderBy("id", "desc").limit(filter.limit + 1);
+  // `listed` stands in the indexes where a condition on the trigger could not be used.
+  if (filter.trigger) query.where({ trigger: filter.trigger });
+  else query.where({ listed: 1 });
+  if (filter.status) query.where({ status: filter.status });
+  if (filter.agent) query.where({ agent: filter.agent });
+  if (filter.environment?.length === 1) query.where({ environment: filter.environment[0] });
+  if (filter.before) query.where("id", "<", filter.before);
+  return query;
+}
+
+/**
+ * Marks a run as executed by that attempt of its job. False: a newer attempt has it, or it has ended, and
+ * the caller must not go on.
+ */
+export async function beginRun(tx: Tx, id: string, attempt: number, now: number): Promise<boolean> {
+  const changed = await tx("runs")
+    .where({ id })
+    .whereIn("status", ["queued", "running"])
+    .where("attempt", "<", attempt)
+    .update({ status: "running", attempt, started_at: tx.raw("coalesce(started_at, ?)", [now]) });
+  return changed === 1;
+}
+
+/** Counts a tool call before it is made, with what was spent so far. False: this attempt may call nothing more. */
+export async function countToolCall(tx: Tx, id: string, attempt: number, spending: RunSpending): Promise<boolean> {
+  const changed = await tx("runs")
+    .where({ id, attempt, status: "running" })
+    .whereNull("cancel_requested_at")
+    .update({ tool_calls: tx.raw("tool_calls + 1"), ...spendingColumns(spending) });
+  return changed === 1;
+}
+
+/** Stores the end of a run. False: this attempt's result does not count. */
+export async function endRun(tx: Tx, id: string, attempt: number, end: RunEnd, spending: RunSpending): Promise<boolean> {
+  const changed = await tx("runs")
+    .where({ id, attempt, status: "running" })
+    .update({ ...endColumns(end), ...spendingColumns(spending) });
+  return changed === 1;
+}
+
+/** Ends a run that nobody executes. False: it had ended already. */
+export async function endIdleRun(tx: Tx, id: string, end: RunEnd): Promise<boolean> {
+  return (await tx("runs").where({ id }).whereIn("status", ["queued", "running"]).update(endColumns(end))) === 1;
+}
+
+/** Puts a run back that its worker has to leave. */
+export async function releaseRun(tx: Tx, id: string, attempt: number): Promise<void> {
+  await tx("runs").where({ id, attempt, status: "running" }).update({ status: "queued" });
+}
+
+/** Asks whoever executes the run to stop. */
+export async function requestCancel(tx: Tx, id: string, now: number): Promise<void> {
+  await tx("runs").where({ id, status: "running" }).whereNull("cancel_requested_at").update({ cancel_requested_at: now });
+}
+
+/** The run, locked until the transaction ends. */
+export async function lockRun(tx: Tx, workspaceId: string, id: string): Promise<RunRow | undefined> {
+  return tx("runs").where({ id, workspace_id: workspaceId }).forUpdate().first();
+}
+
+/** Which of the runs somebody wants to be stopped. */
+export async function cancelRequested(q: Queryable, ids: readonly string[]): Promise<string[]> {
+  return q("runs").whereIn("id", ids).whereNotNull("cancel_requested_at").pluck("id");
+}
+
+/** Dollars that the agent's runs have cost since the id `fromId` was the newest possible. */
+export async function spentSince(q: Queryable, workspaceId: string, agent: string, fromId: string): Promise<number> {
+  const row = await q("runs")
+    .where({ workspace_id: workspaceId, agent })
+    .where("id", ">=", fromId)
+    .sum({ total: "cost_usd" })
+    .first();
+  return Number(row?.total ?? 0);
+}
+
+/** Events after a position, in order. */
+export async function eventsAfter(q: Queryable, runId: string, attempt: number, seq: number): Promise<RunEventRow[]> {
+  return q<RunEventRow>("run_events")
+    .where({ run_id: runId })
+    .where((later) => later.where("attempt", ">", attempt).orWhere((same) => same.where({ attempt }).where("seq", ">", seq)))
+    .orderBy(["attempt", "seq"])
+    .limit(500);
+}
+
+function endColumns({ status, output, failureCode, errorDetails, finishedAt }: RunEnd) {
+  return { status, output, failure_code: failureCode, error_details: errorDetails, finished_at: finishedAt };
+}
+
+function spendingColumns({ model, tokens, costUsd }: RunSpending) {
+  return {
+    model,
+    tokens_input: tokens.input,
+    tokens_output: tokens.output,
+    tokens_cached: tokens.cached,
+    cost_usd: costUsd,
+  };
+}
