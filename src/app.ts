@@ -1,0 +1,131 @@
+import type { Express } from "express";
+import { agentEndpoints, createAgents, createCatalogSync } from "./agents/index.ts";
+import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
+import type { Foundation } from "./foundation.ts";
+import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
+import { createHttpApp } from "./http-app.ts";
+import { systemClock } from "./platform/clock.ts";
+import { createRateLimit, type Endpoint } from "./platform/http/index.ts";
+import { createJobQueue, createWorker, jobEndpoints } from "./platform/jobs/index.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import { createSealer } from "./platform/secrets.ts";
+import type { RepositoryReader } from "./repositories/index.ts";
+import { createExecutor, createRunSignals, createRuns, runEndpoints } from "./runs/index.ts";
+import { createSettings, settingsEndpoints } from "./settings/index.ts";
+import { startUpkeep } from "./upkeep.ts";
+import { workspaceEndpoints } from "./workspaces/index.ts";
+
+export interface AppOptions {
+  reader: RepositoryReader;
+  /** Sealing keys, newest first. */
+  secretKeys: readonly string[];
+  /** Base address that links use. */
+  publicUrl: string;
+  /** Checks every answer against its declared shape. */
+  checkResponses: boolean;
+}
+
+/** The assembled service. */
+export interface App {
+  http: Express;
+  endpoints: readonly Endpoint[];
+  /** Agents of the catalog, for the start's report. */
+  countAgents(): Promise<{ valid: number; invalid: number }>;
+  /** Starts what this process's roles ask for. Settles when the catalog was read for the first time. */
+  start(): Promise<void>;
+  /** Called before the HTTP server is closed: streams and long polls end, readiness turns false. */
+  beginStop(): void;
+  /** Hands back claimed work within `graceMs` and closes the database. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How often a worker looks for runs that another process was asked to cancel, milliseconds. */
+const cancelPollMs = 1_000;
+
+/** Puts the features together, each from its named dependencies. Nothing runs before `start`. */
+export function createApp(foundation: Foundation, { reader, secretKeys, publicUrl, checkResponses }: AppOptions): App {
+  const { config, db, logger, redactor, ids, access, workspaceId } = foundation;
+  const clock = systemClock;
+  const stopping = new AbortController();
+  const metrics = createMetrics(db);
+  const queue = createJobQueue(db, ids, clock);
+  const worker = createWorker({ db, queue, ids, logger, events: metrics.worker });
+
+  const sealer = createSealer(secretKeys);
+  const settings = createSettings({ db, clock, sealer, redactor, logger, environment: config.modelKeys });
+  const readFile = (_workspace: string, commitSha: string, path: string, maxBytes: number) =>
+    reader.file(commitSha, path, maxBytes);
+  const connections = createConnections([createBuiltinTools({ clock, readFile })]);
+  const knownSlugs = async (user: { workspaceId: string; login: string }) =>
+    new Set((await connections.tools(user)).map((tool) => tool.slug));
+  const agents = createAgents({ db, schemas: frameworkSpecs, knownSlugs });
+  const catalog = createCatalogSync({ db, clock, logger, reader, schemas: frameworkSpecs, workspaceId });
+
+  const signals = createRunSignals();
+  const { modelKeys } = settings;
+  const { concurrency } = config;
+  const runDeps = { db, ids, clock, logger, redactor, queue, agents, connections, signals };
+  const executor = createExecutor({ ...runDeps, modelKeys, loadFramework, concurrency, ended: metrics.runEnded });
+  const runs = createRuns({ ...runDeps, abort: executor.abort });
+  worker.define(executor.job);
+
+  async function describeRepository(id: string) {
+    const { problems: _, repository, ...state } = await agents.catalog(id);
+    return { repository: repository ?? reader.label, branch: reader.branch() ?? null, ...state };
+  }
+  const endpoints: Endpoint[] = [
+    ...agentEndpoints(agents),
+    ...runEndpoints(runs),
+    ...connectionEndpoints(connections),
+    ...workspaceEndpoints({ db, describeRepository }),
+    ...access.endpoints,
+    ...settingsEndpoints(settings),
+    ...jobEndpoints(queue),
+  ];
+  const rateLimit = createRateLimit(db, clock, "api", config.apiRateLimit);
+  const { authenticate, auditRow } = access;
+  const http = createHttpApp({
+    logger,
+    ids,
+    endpoints,
+    publicUrl,
+    mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
+    health: {
+      db,
+      metrics,
+      stopping: stopping.signal,
+      catalogRead: async () => (await agents.catalog(workspaceId)).syncedAt !== null,
+    },
+    servesApi: config.roles.has("web"),
+  });
+
+  const stops: (() => void)[] = [];
+  async function start(): Promise<void> {
+    for (const warning of await db.warnings()) logger.warn(warning);
+    if (config.roles.has("scheduler")) {
+      await catalog.start();
+      stops.push(startUpkeep(db, clock, logger));
+    }
+    if (config.roles.has("worker")) {
+      worker.start();
+      const timer = setInterval(() => void executor.abortCancelled().catch(() => {}), cancelPollMs);
+      stops.push(() => clearInterval(timer));
+    }
+  }
+
+  return {
+    http,
+    endpoints,
+    start,
+    countAgents: () => agents.count(workspaceId),
+    beginStop: () => stopping.abort(),
+    async stop(graceMs) {
+      for (const stop of stops) stop();
+      await catalog.stop();
+      await worker.stop(graceMs);
+      await access.stop();
+      await reader.close();
+      await db.close();
+    },
+  };
+}

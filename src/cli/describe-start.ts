@@ -1,0 +1,70 @@
+import type { App } from "../app.ts";
+import type { Foundation } from "../foundation.ts";
+import { configuredProviders } from "../models/index.ts";
+import type { Config } from "../platform/config.ts";
+import type { RepositoryReader } from "../repositories/index.ts";
+import { version } from "../version.ts";
+
+export interface StartFacts {
+  foundation: Foundation;
+  app: App;
+  reader: RepositoryReader;
+  /** Where the service answers. */
+  address: string;
+}
+
+/** What somebody who has just started Rollcall wants to know: where, with which key, and what is connected. */
+export async function describeStart({ foundation, app, reader, address }: StartFacts): Promise<string> {
+  const { config, firstKey } = foundation;
+  const { valid, invalid } = await app.countAgents();
+  const sample = config.repository === undefined;
+  const rows: [string, string][] = [
+    ...(firstKey && !config.adminKey ? [["Admin key", `${firstKey}   (shown this once: keep it)`] as [string, string]] : []),
+    ["API", `${address}/api/v1/docs`],
+    ["Repository", `${reader.label}${sample ? " (sample)" : ""}: ${agentsText(valid, invalid)}`],
+    ["Database", databaseText(config)],
+    ["Models", modelsText(config)],
+    ...missingText(config).map((text) => ["Not connected", text] as [string, string]),
+  ];
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(14)}${value}`);
+  return [`\nRollcall ${version} is ready at ${address}\n`, ...lines, "", ...tryIt(address, firstKey, sample)].join("\n");
+}
+
+function agentsText(valid: number, invalid: number): string {
+  const total = valid + invalid;
+  if (total === 0) return "no agents yet; add agents/ai-sdk/<name>.yaml and commit it";
+  return `${total} agent${total === 1 ? "" : "s"}${invalid > 0 ? `, ${invalid} of them invalid` : ""}`;
+}
+
+function databaseText({ database }: Config): string {
+  if (!("url" in database)) return database.path;
+  const { host, pathname } = new URL(database.url);
+  return `MySQL at ${host}${pathname}`;
+}
+
+function modelsText(config: Config): string {
+  const ready = configuredProviders(config.modelKeys).filter(({ provider, configured }) => configured && provider !== "offline");
+  const echo = "offline/echo (no model: it answers with the message)";
+  return [...ready.map(({ provider }) => `${provider}/…`), echo].join(", ");
+}
+
+function missingText(config: Config): string[] {
+  const providers = configuredProviders(config.modelKeys)
+    .filter(({ configured }) => !configured)
+    .map(({ provider }) => provider);
+  return [
+    ...(providers.length > 0 ? [`models of ${providers.join(", ")}: set a key in the environment or with PATCH /api/v1/settings`] : []),
+    ...(config.repository?.kind === "github" ? [] : ["GitHub: set ROLLCALL_REPOSITORY=owner/name, APP_ID and PRIVATE_KEY_PATH"]),
+  ];
+}
+
+function tryIt(address: string, firstKey: string | undefined, sample: boolean): string[] {
+  if (!firstKey || !sample) return [];
+  return [
+    "Try it:",
+    "",
+    `  curl -s ${address}/api/v1/runs -H 'Authorization: Bearer ${firstKey}' \\`,
+    `       -H 'Content-Type: application/json' -d '{"agent":"hello","message":"Hello, Rollcall"}'`,
+    "",
+  ];
+}

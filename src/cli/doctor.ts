@@ -1,0 +1,52 @@
+import { layFoundation } from "../foundation.ts";
+import { configuredProviders } from "../models/index.ts";
+import type { Config } from "../platform/config.ts";
+import { errorText } from "../platform/errors.ts";
+import { openReader } from "./start.ts";
+
+interface Finding {
+  state: "ok" | "open" | "bad";
+  text: string;
+}
+
+const marks = { ok: "ok  ", open: "open", bad: "BAD " } as const;
+
+/** `rollcall doctor`: looks at everything that is configured. Returns 1 when something does not work. */
+export async function doctorCommand(config: Config, print: (text: string) => void): Promise<number> {
+  const findings = [...(await checkDatabase(config)), await checkRepository(config), ...checkModels(config)];
+  for (const { state, text } of findings) print(`${marks[state]}  ${text}`);
+  return findings.some(({ state }) => state === "bad") ? 1 : 0;
+}
+
+async function checkDatabase(config: Config): Promise<Finding[]> {
+  try {
+    const { db, access } = await layFoundation(config);
+    const warnings = await db.warnings();
+    await access.stop();
+    await db.close();
+    return [
+      { state: "ok", text: "The database answers and is up to date." },
+      ...warnings.map((text) => ({ state: "bad", text }) as const),
+    ];
+  } catch (error) {
+    return [{ state: "bad", text: `The database cannot be used: ${errorText(error)}` }];
+  }
+}
+
+async function checkRepository(config: Config): Promise<Finding> {
+  try {
+    const reader = await openReader(config);
+    const commit = await reader.head();
+    const entries = await reader.tree(commit);
+    await reader.close();
+    return { state: "ok", text: `The repository ${reader.label} is at ${commit.slice(0, 12)} with ${entries.length} files below agents/.` };
+  } catch (error) {
+    return { state: "bad", text: `The repository cannot be read: ${errorText(error)}` };
+  }
+}
+
+function checkModels(config: Config): Finding[] {
+  return configuredProviders(config.modelKeys).map(({ provider, configured, hint }) =>
+    configured ? { state: "ok", text: `Models of ${provider} are configured.` } : { state: "open", text: `Models of ${provider}: ${hint}` },
+  );
+}

@@ -1,0 +1,3 @@
+export { settingsEndpoints } from "./endpoints.ts";
+export type { ModelKeys } from "./model-keys.ts";
+export { createSettings, type Settings, type SettingsDeps } from "./settings.ts";

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { createBatchLoader } from "../platform/batch-loader.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type Database, fromJson, type Tx, toJson } from "../platform/db/index.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Redactor } from "../platform/redact.ts";
+import type { Sealer } from "../platform/secrets.ts";
+import {
+  describeModelKeys,
+  type ModelKeys,
+  mergeModelKeys,
+  type Provider,
+  type ProviderKeys,
+  providerNames,
+  providerParts,
+  type StoredKeys,
+} from "./model-keys.ts";
+import type { SettingsChange, SettingsRecord } from "./schema.ts";
+import { createSecretReader, sealingContext } from "./secret-reader.ts";
+import { findSettings, putSetting, removeSetting, type SettingRow } from "./store.ts";
+
+/** Names of the settings that a change touched, such as `modelKeys.openai.apiKey`. */
+export interface Changed {
+  set: string[];
+  removed: string[];
+}
+
+export interface Settings {
+  /** The keys that the workspace's runs use now, over those of the environment. Made for being asked often. */
+  modelKeys(workspaceId: string): Promise<ModelKeys>;
+  /** What a workspace admin may see: no secret. */
+  describe(workspaceId: string): Promise<SettingsRecord>;
+  /** Stores what is given, sealing secrets; null removes, what is left out stays. */
+  change(tx: Tx, workspaceId: string, change: SettingsChange): Promise<Changed>;
+}
+
+export interface SettingsDeps {
+  db: Database;
+  clock: Clock;
+  sealer: Sealer;
+  redactor: Redactor;
+  logger: Logger;
+  /** Model keys of the environment, by provider. */
+  environment: Readonly<Record<string, ProviderKeys>>;
+}
+
+export function createSettings(deps: SettingsDeps): Settings {
+  const { db, environment } = deps;
+  const readSecret = createSecretReader(deps);
+  const rowsOf = createBatchLoader<string, SettingRow[]>((ids) => findSettings(db.read, ids));
+
+  async function storedKeys(workspaceId: string): Promise<StoredKeys> {
+    const rows = new Map((await rowsOf(workspaceId))?.map((row) => [row.name, row]));
+    const partsOf = (provider: Provider) =>
+      Object.fromEntries(
+        providerParts[provider].map((part) => {
+          const row = rows.get(settingName(provider, part));
+          return [part, row && openRow(row)];
+        }),
+      );
+    return Object.fromEntries(providerNames.map((provider) => [provider, partsOf(provider)]));
+  }
+
+  const openRow = (row: SettingRow) =>
+    row.sealed === 1
+      ? readSecret(row.value, row.workspace_id, row.name)
+      : { value: fromJson(z.string(), row.value) };
+
+  return {
+    modelKeys: async (workspaceId) => mergeModelKeys(await storedKeys(workspaceId), environment),
+    describe: async (workspaceId) => ({
+      modelKeys: describeModelKeys(await storedKeys(workspaceId), environment),
+    }),
+    async change(tx, workspaceId, change) {
+      const changed: Changed = { set: [], removed: [] };
+      for (const { name, value, secret } of partsOfChange(change)) {
+        if (value === null) {
+          await removeSetting(tx, workspaceId, name);
+          changed.removed.push(name);
+        } else {
+          await putSetting(tx, rowOf(deps, workspaceId, name, value, secret));
+          changed.set.push(name);
+        }
+      }
+      return changed;
+    },
+  };
+}
+
+function rowOf(
+  { clock, redactor, sealer }: Pick<SettingsDeps, "clock" | "redactor" | "sealer">,
+  workspaceId: string,
+  name: string,
+  value: string,
+  secret: boolean,
+): SettingRow {
+  if (secret) redactor.register(value);
+  return {
+    workspace_id: workspaceId,
+    name,
+    value: secret ? sealer.seal(value, sealingContext(workspaceId, name)) : toJson(value),
+    sealed: secret ? 1 : 0,
+    updated_at: clock(),
+  };
+}
+
+const settingName = (provider: Provider, part: keyof ProviderKeys) => `modelKeys.${provider}.${part}`;
+
+function partsOfChange({ modelKeys = {} }: SettingsChange) {
+  return providerNames.flatMap((provider) => {
+    const given: { [P in keyof ProviderKeys]?: string | null | undefined } = modelKeys[provider] ?? {};
+    return providerParts[provider].flatMap((part) => {
+      const value = given[part];
+      return value === undefined
+        ? []
+        : [{ name: settingName(provider, part), value, secret: part === "apiKey" }];
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import type { Clock } from "./platform/clock.ts";
+import type { Database } from "./platform/db/index.ts";
+import { forgetOldAnswers, forgetOldWindows } from "./platform/http/index.ts";
+import type { Logger } from "./platform/logger.ts";
+
+const intervalMs = 10 * 60_000;
+
+/** Removes what has had its time: kept answers after a day, rate windows after two minutes. Returns how to stop it. */
+export function startUpkeep(db: Database, clock: Clock, logger: Logger): () => void {
+  async function tidy(): Promise<void> {
+    try {
+      const now = clock();
+      await db.transaction(async (tx) => {
+        await forgetOldAnswers(tx, now);
+        await forgetOldWindows(tx, now);
+      });
+    } catch (error) {
+      logger.warn({ err: error }, "old rows could not be removed");
+    }
+  }
+  const timer = setInterval(() => void tidy(), intervalMs);
+  return () => clearInterval(timer);
+}
