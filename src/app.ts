@@ -1,18 +1,17 @@
 import type { Express } from "express";
-import { agentEndpoints, createAgents, createCatalogSync } from "./agents/index.ts";
+import { agentEndpoints, agentJsonSchema, createAgents, createCatalogSync, evalJsonSchema } from "./agents/index.ts";
 import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
 import type { Foundation } from "./foundation.ts";
 import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
-import { createHttpApp } from "./http-app.ts";
 import { systemClock } from "./platform/clock.ts";
-import { createRateLimit, type Endpoint } from "./platform/http/index.ts";
+import { createHttpApp, createRateLimit, type Endpoint } from "./platform/http/index.ts";
 import { createJobQueue, createWorker, jobEndpoints } from "./platform/jobs/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createSealer } from "./platform/secrets.ts";
+import { startUpkeep } from "./platform/upkeep.ts";
 import type { RepositoryReader } from "./repositories/index.ts";
 import { createExecutor, createRunSignals, createRuns, runEndpoints } from "./runs/index.ts";
 import { createSettings, settingsEndpoints } from "./settings/index.ts";
-import { startUpkeep } from "./upkeep.ts";
 import { workspaceEndpoints } from "./workspaces/index.ts";
 
 export interface AppOptions {
@@ -89,6 +88,7 @@ export function createApp(foundation: Foundation, { reader, secretKeys, publicUr
     ids,
     endpoints,
     publicUrl,
+    schemas: { "agent.json": agentJsonSchema(frameworkSpecs), "eval.json": evalJsonSchema() },
     mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
     health: {
       db,

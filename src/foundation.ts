@@ -1,9 +1,9 @@
 import { type Access, createAccess } from "./access/index.ts";
 import { systemClock } from "./platform/clock.ts";
-import type { Config } from "./platform/config.ts";
+import { type Config, secretsOf } from "./platform/config.ts";
 import { type Database, migrate, openDatabase } from "./platform/db/index.ts";
 import { createIds, type Ids } from "./platform/ids.ts";
-import { createLogger, type Logger } from "./platform/logger.ts";
+import { createLogger, type Logger, type LogStream } from "./platform/logger.ts";
 import { createRedactor, type Redactor } from "./platform/redact.ts";
 import { ensureWorkspace } from "./workspaces/index.ts";
 
@@ -20,11 +20,14 @@ export interface Foundation {
   firstKey: string | undefined;
 }
 
-/** Opens and migrates the database; makes the first workspace and its admin when there is none. */
-export async function layFoundation(config: Config): Promise<Foundation> {
+/**
+ * Opens and migrates the database; makes the first workspace and its admin when there is none. Logs go to
+ * `logStream`, or to standard output without one.
+ */
+export async function layFoundation(config: Config, logStream?: LogStream): Promise<Foundation> {
   const redactor = createRedactor();
   for (const secret of secretsOf(config)) redactor.register(secret);
-  const logger = createLogger(config.logLevel, redactor);
+  const logger = createLogger(config.logLevel, redactor, logStream);
   const db = openDatabase(config.database);
   const ids = createIds();
   const clock = systemClock;
@@ -41,14 +44,4 @@ export async function layFoundation(config: Config): Promise<Foundation> {
     await db.close();
     throw error;
   }
-}
-
-function secretsOf({ adminKey, secretKeys, modelKeys, database, repository }: Config): (string | undefined)[] {
-  return [
-    adminKey,
-    ...(secretKeys ?? []),
-    ...Object.values(modelKeys).map((provider) => provider.apiKey),
-    database.engine === "mysql" ? decodeURIComponent(new URL(database.url).password) : undefined,
-    repository?.kind === "github" ? repository.app.privateKey : undefined,
-  ];
 }

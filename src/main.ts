@@ -1,6 +1,6 @@
 
 import { ConfigError, readConfig } from "./platform/config.ts";
-import { version } from "./version.ts";
+import { version } from "./platform/version.ts";
 
 const usage = `rollcall ${version}
 

@@ -66,8 +66,7 @@ export function createAudit({ ids, clock, redactor }: { ids: Ids; clock: Clock; 
   };
 }
 
-/** A cut in the middle of a surrogate pair would leave half a character, which MySQL refuses. */
-const cut = (value: string, length: number) => value.slice(0, length).toWellFormed();
+const cut = (value: string, length: number) => value.slice(0, length);
 
 /** Details that are too long are replaced by the names of their fields, so that the entry itself is never refused. */
 function boundedJson(details: Record<string, unknown> | undefined): string | null {

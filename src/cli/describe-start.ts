@@ -3,7 +3,7 @@ import type { Foundation } from "../foundation.ts";
 import { configuredProviders } from "../models/index.ts";
 import type { Config } from "../platform/config.ts";
 import type { RepositoryReader } from "../repositories/index.ts";
-import { version } from "../version.ts";
+import { version } from "../platform/version.ts";
 
 export interface StartFacts {
   foundation: Foundation;

@@ -7,7 +7,7 @@ import { type Foundation, layFoundation } from "../foundation.ts";
 import { loadFramework } from "../frameworks/index.ts";
 import type { Config } from "../platform/config.ts";
 import { createSampleRepository, openRepository, type RepositoryReader } from "../repositories/index.ts";
-import { secretKeyOf } from "../secret-key.ts";
+import { secretKeyOf } from "../platform/secret-key.ts";
 import { describeStart } from "./describe-start.ts";
 
 /** Time to finish what is under way after SIGTERM, milliseconds. */

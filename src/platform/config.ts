@@ -175,3 +175,20 @@ function privateKeyOf(vars: Variables): string | undefined {
     throw new ConfigError(["PRIVATE_KEY_PATH names a file that cannot be read."]);
   }
 }
+
+/** Every secret that the configuration holds, for the redactor. */
+export function secretsOf({
+  adminKey,
+  secretKeys,
+  modelKeys,
+  database,
+  repository,
+}: Config): (string | undefined)[] {
+  return [
+    adminKey,
+    ...(secretKeys ?? []),
+    ...Object.values(modelKeys).map((provider) => provider.apiKey),
+    database.engine === "mysql" ? decodeURIComponent(new URL(database.url).password) : undefined,
+    repository?.kind === "github" ? repository.app.privateKey : undefined,
+  ];
+}

@@ -1,7 +1,7 @@
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import type { Redactor } from "./redact.ts";
 
-export type { Logger } from "pino";
+export type { DestinationStream as LogStream, Logger } from "pino";
 
 /** Characters that JSON leaves alone but that a terminal or a log viewer may act on. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

@@ -20,7 +20,7 @@ const layers = [
 ];
 
 /** What puts the features together may import all of them. */
-const compositionRoot = /^src\/(main\.ts|app\.ts|cli\/)/;
+const compositionRoot = /^src\/(main\.ts|app\.ts|foundation\.ts|cli\/)/;
 const maxLines = 400;
 const maxReadmeLines = 25;
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/;

@@ -2,6 +2,7 @@ export { type Actor, atLeast, type Role, roles } from "./actor.ts";
 export { answerErrors } from "./answer-error.ts";
 export { docsPage } from "./docs-page.ts";
 export { defineEndpoint, defineStream, type Endpoint, type StreamEvent } from "./endpoint.ts";
+export { createHttpApp } from "./http-app.ts";
 export { forgetOldAnswers } from "./idempotency.ts";
 export { type MountOptions, mountEndpoints } from "./mount.ts";
 export { openApiDocument } from "./openapi.ts";

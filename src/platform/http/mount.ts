@@ -64,11 +64,15 @@ async function answer(endpoint: Endpoint, options: MountOptions, req: Request, r
     query: check(endpoint.query, req.query, "query"),
     body: check(endpoint.body, req.body, "body"),
     write: createWrites(context),
-    signal: goneSignal(res, options.stopping),
+    // Most handlers never wait; making a signal for each request costs more than routing it.
+    get signal() {
+      return goneSignal(res, options.stopping);
+    },
     lastEventId: req.get("last-event-id"),
   };
   if (endpoint.kind === "stream") {
-    await sendEvents(res, await endpoint.handle({ ...request, body: undefined }), request.signal);
+    const { signal } = request;
+    await sendEvents(res, await endpoint.handle({ ...request, signal, body: undefined }), signal);
     return;
   }
   await answerJson(endpoint, options, context, () => endpoint.handle(request), res);

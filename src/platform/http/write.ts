@@ -76,7 +76,9 @@ async function answeringTwins<T>(context: WriteContext, commit: () => Promise<T>
     if (error instanceof AppError && isContention(error.cause)) {
       throw conflict("A request with this Idempotency-Key is still under way; try again.", undefined, { "Retry-After": "1" });
     }
-    const kept = isUniqueViolation(error) ? await findKeptAnswer(context.db, context.idempotent) : undefined;
+    // The work of the later twin may refuse what the earlier one has just done: that is no answer for a repetition.
+    const late = isUniqueViolation(error) || (error instanceof AppError && error.status < 500);
+    const kept = late ? await findKeptAnswer(context.db, context.idempotent) : undefined;
     throw kept ? new AnsweredBefore(kept) : error;
   }
 }

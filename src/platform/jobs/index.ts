@@ -10,4 +10,5 @@ export {
   RetryLater,
   type Worker,
   type WorkerEvents,
+  type WorkerOptions,
 } from "./worker.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { RepositoryUnavailable } from "../ports.ts";
 
 /** What is read of GitHub's answers. Everything else in them may come, go and change. */
 
@@ -45,3 +46,18 @@ const blobNode = z
 
 export const blobBatchAnswer = z.object({ repository: z.record(z.string(), blobNode) });
 export type BlobNode = z.infer<typeof blobNode>;
+
+/**
+ * Checks an answer about the repository `label`. Throws RepositoryUnavailable (`incomplete`) when it does not fit;
+ * one that was cut off on its way arrives as text, and fits no shape either.
+ */
+export function readAnswer<S extends z.ZodType>(shape: S, data: unknown, label: string): z.infer<S> {
+  const result = shape.safeParse(data);
+  if (result.success) return result.data;
+  throw new RepositoryUnavailable(
+    `GitHub's answer for ${label} arrived incomplete or in an unknown form: it is asked again.`,
+    "incomplete",
+    undefined,
+    { cause: result.error },
+  );
+}

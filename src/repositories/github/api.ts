@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { RepositoryUnavailable } from "../ports.ts";
 import {
   type BlobNode,
   blobAnswer,
   blobBatchAnswer,
   commitAnswer,
+  readAnswer,
   refAnswer,
   repositoryAnswer,
   type TreeAnswer,
@@ -36,7 +36,7 @@ export interface GitHubApi {
 
 export function createGitHubApi(owner: string, repo: string, guard: Guard): GitHubApi {
   const place = { owner, repo };
-  const read = <S extends z.ZodType>(shape: S, data: unknown) => check(shape, data, `${owner}/${repo}`);
+  const read = <S extends z.ZodType>(shape: S, data: unknown) => readAnswer(shape, data, `${owner}/${repo}`);
 
   return {
     async defaultBranch() {
@@ -111,16 +111,4 @@ function textsQuery(shas: readonly string[]): string {
   repository(owner: $owner, name: $repo) { ${objects.join(" ")} }
 }
 fragment blob on Blob { byteSize isBinary isTruncated text }`;
-}
-
-/** An answer that was cut off on its way arrives as text, and fits no shape either. */
-function check<S extends z.ZodType>(shape: S, data: unknown, label: string): z.infer<S> {
-  const result = shape.safeParse(data);
-  if (result.success) return result.data;
-  throw new RepositoryUnavailable(
-    `GitHub's answer for ${label} arrived incomplete or in an unknown form: it is asked again.`,
-    "incomplete",
-    undefined,
-    { cause: result.error },
-  );
 }

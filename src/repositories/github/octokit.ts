@@ -1,6 +1,6 @@
 import type { ProbotOctokit } from "probot";
 import { RepositoryUnavailable } from "../ports.ts";
-import { installationAnswer } from "./answers.ts";
+import { installationAnswer, readAnswer } from "./answers.ts";
 import { toUnavailable } from "./failures.ts";
 import { createTimedFetch } from "./timed-fetch.ts";
 
@@ -33,7 +33,7 @@ export async function createInstallationOctokit(options: InstallationOptions): P
   await checkCredentials(app);
   try {
     const { data } = await app.request("GET /repos/{owner}/{repo}/installation", { owner, repo });
-    return await createOctokit(options, installationAnswer.parse(data).id);
+    return await createOctokit(options, readAnswer(installationAnswer, data, `${owner}/${repo}`).id);
   } catch (error) {
     throw toUnavailable(error, `${owner}/${repo}`);
   }

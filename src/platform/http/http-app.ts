@@ -1,20 +1,15 @@
 import express, { type Express } from "express";
-import { agentJsonSchema, evalJsonSchema } from "./agents/index.ts";
-import { frameworkSpecs } from "./frameworks/index.ts";
+import { notFound } from "../errors.ts";
+import type { Ids } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import { version } from "../version.ts";
+import { answerErrors } from "./answer-error.ts";
+import { docsPage } from "./docs-page.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
-import { notFound } from "./platform/errors.ts";
-import {
-  answerErrors,
-  docsPage,
-  type Endpoint,
-  type MountOptions,
-  mountEndpoints,
-  openApiDocument,
-  requestLog,
-} from "./platform/http/index.ts";
-import type { Ids } from "./platform/ids.ts";
-import type { Logger } from "./platform/logger.ts";
-import { version } from "./version.ts";
+import { type MountOptions, mountEndpoints } from "./mount.ts";
+import { openApiDocument } from "./openapi.ts";
+import { requestLog } from "./request-log.ts";
 
 export interface HttpAppOptions {
   logger: Logger;
@@ -23,6 +18,8 @@ export interface HttpAppOptions {
   mount: MountOptions;
   health: HealthDeps;
   publicUrl: string;
+  /** JSON Schemas for editors, by file name below /schemas/. */
+  schemas: Readonly<Record<string, object>>;
   /** False in processes that only work: they answer for their health and nothing else. */
   servesApi: boolean;
 }
@@ -42,8 +39,9 @@ export function createHttpApp(options: HttpAppOptions): Express {
   });
   app.use(healthRoutes(health));
   if (options.servesApi) {
-    app.get("/schemas/agent.json", (_req, res) => void res.json(agentJsonSchema(frameworkSpecs)));
-    app.get("/schemas/eval.json", (_req, res) => void res.json(evalJsonSchema()));
+    for (const [name, schema] of Object.entries(options.schemas)) {
+      app.get(`/schemas/${name}`, (_req, res) => void res.json(schema));
+    }
     app.use("/api/v1", docsPage(openApiDocument(endpoints, version, options.publicUrl)));
     app.use("/api/v1", mountEndpoints(endpoints, options.mount));
   }

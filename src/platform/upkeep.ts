@@ -1,7 +1,7 @@
-import type { Clock } from "./platform/clock.ts";
-import type { Database } from "./platform/db/index.ts";
-import { forgetOldAnswers, forgetOldWindows } from "./platform/http/index.ts";
-import type { Logger } from "./platform/logger.ts";
+import type { Clock } from "./clock.ts";
+import type { Database } from "./db/index.ts";
+import { forgetOldAnswers, forgetOldWindows } from "./http/index.ts";
+import type { Logger } from "./logger.ts";
 
 const intervalMs = 10 * 60_000;
 

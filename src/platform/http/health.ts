@@ -1,6 +1,6 @@
 import { type Response, Router } from "express";
-import { type Database, migrationStatus } from "./platform/db/index.ts";
-import type { Metrics } from "./platform/metrics.ts";
+import { type Database, migrationStatus } from "../db/index.ts";
+import type { Metrics } from "../metrics.ts";
 
 export interface HealthDeps {
   db: Database;
