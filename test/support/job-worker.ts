@@ -2,7 +2,13 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/index.ts";
 import { createIds } from "../../src/platform/ids.ts";
-import { createJobQueue, createWorker, type JobQueue, type Worker, type WorkerOptions } from "../../src/platform/jobs/index.ts";
+import {
+  createJobQueue,
+  createWorker,
+  type JobQueue,
+  type Worker,
+  type WorkerOptions,
+} from "../../src/platform/jobs/index.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createRedactor } from "../../src/platform/redact.ts";
 
@@ -55,7 +61,10 @@ export function createTestWorker(db: Database, settings: Settings = {}): TestWor
       const look = () => {
         if (outcomes.filter((each) => each === outcome).length >= count) resolve();
       };
-      const timer = setTimeout(() => reject(new Error(`Waited for ${count} ${outcome}: ${outcomes.join(" ")}`)), 15_000);
+      const timer = setTimeout(
+        () => reject(new Error(`Waited for ${count} ${outcome}: ${outcomes.join(" ")}`)),
+        15_000,
+      );
       watchers.add(look);
       look();
       await promise.finally(() => {

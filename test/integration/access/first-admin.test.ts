@@ -6,6 +6,7 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import { createRedactor } from "../../../src/platform/redact.ts";
 import { ensureWorkspace } from "../../../src/workspaces/index.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
+import { openConnections } from "../../support/workspace.ts";
 
 describe.each(databases())("the first start on %s", (engine) => {
   const database = useDatabase(engine);
@@ -45,9 +46,21 @@ describe.each(databases())("the first start on %s", (engine) => {
   });
 
   test("of two processes that start together one makes the admin", async () => {
+    await openConnections(database.db);
     const made = await Promise.all([start().first, start().first, start().first]);
     expect(made.filter((first) => first !== undefined)).toHaveLength(1);
     expect(await database.db.read("members")).toHaveLength(1);
     expect(await database.db.read("api_keys")).toHaveLength(1);
+  });
+
+  test("so do those that find the workspace but no member in it", async () => {
+    const { db } = database;
+    await openConnections(db);
+    const workspace = await db.transaction((tx) =>
+      ensureWorkspace(tx, { ids: createIds(), clock: systemClock }),
+    );
+    const made = await Promise.all([start().first, start().first, start().first]);
+    expect(made.filter((first) => first !== undefined)).toHaveLength(1);
+    expect(await db.read("members").where({ workspace_id: workspace.id })).toHaveLength(1);
   });
 });

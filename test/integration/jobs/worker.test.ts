@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../../src/platform/db/index.ts";
 import { type Job, type JobKind, LeaseLost, RetryLater } from "../../../src/platform/jobs/index.ts";
+import { claimJobs, dueJobs } from "../../../src/platform/jobs/store.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
 import { createTestWorker, gate, type TestWorker } from "../../support/job-worker.ts";
 
@@ -26,7 +27,8 @@ const enqueue = (db: Database, { queue }: TestWorker, payloads: readonly unknown
 describe.each(databases())("worker on %s", (engine) => {
   const database = useDatabase(engine);
   const jobs = () => database.db.read("jobs").orderBy("id");
-  const expireLeases = () => database.db.transaction((tx) => tx("jobs").whereNotNull("lease_until").update({ lease_until: 1 }));
+  const expireLeases = () =>
+    database.db.transaction((tx) => tx("jobs").whereNotNull("lease_until").update({ lease_until: 1 }));
 
   it("does jobs oldest first as soon as they are committed, without waiting for a poll", async () => {
     const { db } = database;
@@ -59,7 +61,11 @@ describe.each(databases())("worker on %s", (engine) => {
         { concurrency: 7 },
       ),
     );
-    await enqueue(db, test, Array.from({ length: 60 }, (_, n) => n));
+    await enqueue(
+      db,
+      test,
+      Array.from({ length: 60 }, (_, n) => n),
+    );
     test.worker.start();
     await test.reached("done", 60);
     expect(most).toBe(7);
@@ -72,7 +78,11 @@ describe.each(databases())("worker on %s", (engine) => {
     test.worker.define(
       kindOf((job) =>
         db.transaction(async (tx) => {
-          await tx("workspaces").insert({ id: `wsp_${job.attempt}`, slug: `try-${job.attempt}`, created_at: 1 });
+          await tx("workspaces").insert({
+            id: `wsp_${job.attempt}`,
+            slug: `try-${job.attempt}`,
+            created_at: 1,
+          });
           await job.complete(tx);
           if (!failed) {
             failed = true;
@@ -164,33 +174,36 @@ describe.each(databases())("worker on %s", (engine) => {
     const second = createTestWorker(db, { sweepMs: 20 });
     second.worker.define(
       kindOf(async () => {}, {
-        onDead: async (tx, _payload, error) => void (await tx("workspaces").insert({ id: "wsp_9", slug: error, created_at: 1 })),
+        onDead: async (tx, _payload, error) =>
+          void (await tx("workspaces").insert({ id: "wsp_9", slug: error, created_at: 1 })),
       }),
     );
     second.worker.start();
     await vi.waitFor(async () => expect(await jobs()).toMatchObject([{ state: "dead", attempt: 3 }]), 5_000);
-    expect((await db.read("workspaces")).map((row) => row.slug)).toEqual(["The worker that had the job stopped."]);
+    expect((await db.read("workspaces")).map((row) => row.slug)).toEqual([
+      "The worker that had the job stopped.",
+    ]);
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it.each([["a payload of another shape", '"text"'], ["a payload that is no JSON", "{"]])(
-    "%s ends dead after its tries and holds nobody up",
-    async (_what, payload) => {
-      const { db } = database;
-      const test = createTestWorker(db, { sweepMs: 20, pollMs: 20 });
-      let handled = 0;
-      test.worker.define(kindOf(async () => void handled++));
-      const { row } = test.queue.row({ kind: "count", payload: 1 });
-      await db.transaction((tx) => tx("jobs").insert({ ...row, payload }));
-      await enqueue(db, test, [1]);
-      test.worker.start();
-      await test.reached("dead", 1);
-      await test.reached("done", 1);
-      expect(handled).toBe(1);
-      expect(test.outcomes.filter((each) => each === "retried")).toHaveLength(2);
-      expect(await jobs()).toMatchObject([{ state: "dead", attempt: 3, payload }]);
-    },
-  );
+  it.each([
+    ["a payload of another shape", '"text"'],
+    ["a payload that is no JSON", "{"],
+  ])("%s ends dead after its tries and holds nobody up", async (_what, payload) => {
+    const { db } = database;
+    const test = createTestWorker(db, { sweepMs: 20, pollMs: 20 });
+    let handled = 0;
+    test.worker.define(kindOf(async () => void handled++));
+    const { row } = test.queue.row({ kind: "count", payload: 1 });
+    await db.transaction((tx) => tx("jobs").insert({ ...row, payload }));
+    await enqueue(db, test, [1]);
+    test.worker.start();
+    await test.reached("dead", 1);
+    await test.reached("done", 1);
+    expect(handled).toBe(1);
+    expect(test.outcomes.filter((each) => each === "retried")).toHaveLength(2);
+    expect(await jobs()).toMatchObject([{ state: "dead", attempt: 3, payload }]);
+  });
 
   it("gives an expired job to another worker and refuses what the first one does then", async () => {
     const { db } = database;
@@ -271,7 +284,10 @@ describe.each(databases())("worker on %s", (engine) => {
     rival.worker.start();
     const [{ lease_until: firstLease }] = await jobs();
     // Ended when the database's own clock is two leases further.
-    await vi.waitFor(async () => expect((await jobs())[0]?.lease_until).toBeGreaterThan(firstLease + 800), 10_000);
+    await vi.waitFor(
+      async () => expect((await jobs())[0]?.lease_until).toBeGreaterThan(firstLease + 800),
+      10_000,
+    );
     mayEnd.resolve();
     await test.reached("done", 1);
     expect(rival.outcomes).toEqual([]);
@@ -283,10 +299,15 @@ describe.each(databases())("worker on %s", (engine) => {
     const test = createTestWorker(db, { renewMs: 20 });
     const aborted = gate<unknown>();
     test.worker.define(
-      kindOf((job) => new Promise((_resolve, reject) => job.signal.addEventListener("abort", () => {
-        aborted.resolve(job.signal.reason);
-        reject(job.signal.reason);
-      }))),
+      kindOf(
+        (job) =>
+          new Promise((_resolve, reject) =>
+            job.signal.addEventListener("abort", () => {
+              aborted.resolve(job.signal.reason);
+              reject(job.signal.reason);
+            }),
+          ),
+      ),
     );
     test.worker.start();
     await enqueue(db, test, [1]);
@@ -301,10 +322,17 @@ describe.each(databases())("worker on %s", (engine) => {
     const { db } = database;
     const test = createTestWorker(db, { abandonMs: 40 });
     const reason = gate<unknown>();
-    test.worker.define(kindOf((job) => new Promise((resolve) => job.signal.addEventListener("abort", () => {
-      reason.resolve(job.signal.reason);
-      resolve();
-    }))));
+    test.worker.define(
+      kindOf(
+        (job) =>
+          new Promise((resolve) =>
+            job.signal.addEventListener("abort", () => {
+              reason.resolve(job.signal.reason);
+              resolve();
+            }),
+          ),
+      ),
+    );
     test.worker.start();
     await enqueue(db, test, [1]);
     expect(await reason.promise).toMatchObject({ message: "The job's lease could not be renewed." });
@@ -320,7 +348,10 @@ describe.each(databases())("worker on %s", (engine) => {
         begun[job.payload]?.resolve();
         if (job.payload === 0) await mayEnd.promise;
         // Heeds its signal.
-        if (job.payload === 1) await new Promise((_, reject) => job.signal.addEventListener("abort", () => reject(job.signal.reason)));
+        if (job.payload === 1)
+          await new Promise((_, reject) =>
+            job.signal.addEventListener("abort", () => reject(job.signal.reason)),
+          );
         // Does not.
         if (job.payload === 2) await new Promise(() => {});
       }),
@@ -349,7 +380,8 @@ describe.each(databases())("worker on %s", (engine) => {
     // The claim shares this unit's transaction and cannot be committed before it.
     const mayCommit = gate();
     const claiming = gate();
-    const listener = ({ sql }: { sql: string }) => sql.startsWith("select") && sql.includes("jobs") && claiming.resolve();
+    const listener = ({ sql }: { sql: string }) =>
+      sql.startsWith("select") && sql.includes("jobs") && claiming.resolve();
     db.read.on("query", listener);
     const blocker = db.commit({ run: () => mayCommit.promise });
     test.worker.start();
@@ -389,26 +421,17 @@ describe.each(databases())("worker on %s", (engine) => {
     expect(done).toEqual([2]);
   });
 
-  it("a claim is not held under an attempt that passed while it was made", async () => {
+  it("a claim leaves out a candidate that was tried since it was read", async () => {
     const { db } = database;
     const test = createTestWorker(db);
-    const attempts: number[] = [];
-    test.worker.define(kindOf(async (job) => void attempts.push(job.attempt)));
-    await enqueue(db, test, [1]);
-    // Between the worker's look and its claim another worker has the job, fails and puts it back.
-    let interfered: Promise<unknown> | undefined;
-    db.read.on("query-response", (_rows: unknown, { sql }: { sql: string }) => {
-      if (sql.startsWith("select") && sql.includes("jobs")) interfered ??= db.transaction((tx) => tx("jobs").update({ attempt: 1 }));
-    });
-    test.worker.start();
-    await vi.waitFor(() => expect(interfered).toBeDefined());
-    await interfered;
-    db.read.removeAllListeners("query-response");
-    await vi.waitFor(async () => {
-      test.queue.wake("count");
-      expect(await jobs()).toEqual([]);
-    });
-    expect(attempts).toEqual([2]);
-    expect(test.outcomes).toEqual(["done"]);
+    await enqueue(db, test, [1, 2]);
+    const candidates = await dueJobs(db, "count", 10);
+    await db.transaction((tx) => tx("jobs").where({ payload: "1" }).update({ attempt: 1 }));
+    const taken = await db.transaction((tx) => claimJobs(db, tx, candidates, "clm_1", 1_000));
+    expect(taken).toMatchObject([{ payload: "2", attempt: 1, claim: "clm_1" }]);
+    expect(await jobs()).toMatchObject([
+      { payload: "1", state: "queued", attempt: 1 },
+      { payload: "2", state: "running", attempt: 1 },
+    ]);
   });
 });

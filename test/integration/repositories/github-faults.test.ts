@@ -227,6 +227,13 @@ describe("GitHub's failures", () => {
     });
   });
 
+  it("do not come of asking only for what is new", async () => {
+    github().get(REF).reply(200, refBody, { etag: 'W/"one"' });
+    expect(await reader.head()).toBe(SHA);
+    github().get(REF).matchHeader("if-none-match", 'W/"one"').times(2).reply(304);
+    expect([await reader.head(), await reader.head()]).toEqual([SHA, SHA]);
+  });
+
   it("are reported without the App's key or token", async () => {
     github().get(REF).times(2).reply(500, { message: "oops" });
     const failure: Error = await reader.head().then(

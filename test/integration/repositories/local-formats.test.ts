@@ -81,22 +81,22 @@ describe.skipIf(!hasGit())("local repositories as Git makes them", () => {
       expect(texts).toEqual(expected().set("agents/ai-sdk/agent-0.yaml", specOf(0, 2)));
     });
 
-    it("misses nothing while Git packs the objects again and again", async () => {
+    it("misses nothing while Git packs the objects anew", async () => {
       const reader = createLocalReader({ path: work });
-      let packing = true;
-      const repacking = (async () => {
-        for (let round = 0; round < 12; round++) {
-          // Another compression gives the pack another name, so that the one being read goes away.
-          const settings = ["-c", `pack.compression=${round % 9}`];
-          await promisify(execFile)("git", [...settings, "repack", "-adFq"], { cwd: work });
-        }
-      })().finally(() => {
-        packing = false;
-      });
-      const readOn = async () => {
-        while (packing) expect(await readAll(reader)).toEqual(expected());
-      };
-      await Promise.all([repacking, readOn(), readOn(), readOn(), readOn()]);
+      for (let round = 0; round < 12; round++) {
+        let packing = true;
+        // Another compression gives the pack another name, so that the one being read goes away.
+        const settings = ["-c", `pack.compression=${round % 9}`];
+        const repack = promisify(execFile)("git", [...settings, "repack", "-adFq"], { cwd: work }).finally(
+          () => {
+            packing = false;
+          },
+        );
+        const readOn = async () => {
+          while (packing) expect(await readAll(reader)).toEqual(expected());
+        };
+        await Promise.all([repack, readOn(), readOn(), readOn(), readOn()]);
+      }
     });
 
     it("reads what a repository borrows from another, also over two steps and relative paths", async () => {
@@ -201,9 +201,9 @@ describe.skipIf(!hasGit())("local repositories as Git makes them", () => {
     });
 
     it("takes a commit without files for what it is", async () => {
-      git(root, ["init", "-q", "-b", "main", "bare-start"]);
-      git(join(root, "bare-start"), ["commit", "-q", "--allow-empty", "-m", "start"]);
-      expect(await readAll(createLocalReader({ path: join(root, "bare-start") }))).toEqual(new Map());
+      // Git knows the id of the empty folder without an object of that id.
+      const sha = git(work, ["commit-tree", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "-m", "start"]);
+      expect(await createLocalReader({ path: work }).tree(sha)).toEqual([]);
     });
   });
 

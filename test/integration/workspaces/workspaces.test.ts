@@ -4,7 +4,7 @@ import { createIds } from "../../../src/platform/ids.ts";
 import { ensureWorkspace, workspaceEndpoints } from "../../../src/workspaces/index.ts";
 import { startApi } from "../../support/api.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
-import { setUpWorkspace } from "../../support/workspace.ts";
+import { openConnections, setUpWorkspace } from "../../support/workspace.ts";
 
 describe.each(databases())("workspaces on %s", (engine) => {
   const database = useDatabase(engine);
@@ -20,6 +20,7 @@ describe.each(databases())("workspaces on %s", (engine) => {
 
   test("those who ask at the same moment make one", async () => {
     const { db } = database;
+    await openConnections(db);
     const made = await Promise.all(
       Array.from({ length: 4 }, () =>
         db.transaction((tx) => ensureWorkspace(tx, { ...deps, ids: createIds() })),
