@@ -6,15 +6,28 @@
 
 /** Creates a table unless it is there. `build(table, column)` gets Knex's table builder and the column types below. */
 export async function createTable(knex, name, build) {
-  if (await knex.schema.hasTable(name)) return;
+  if (await knex.schema.hasTable(name)) {
+    // Knex adds indexes and foreign keys after the table, and MySQL commits each statement by itself. An empty
+    // table may have been cut off in between and is made anew; one with rows was in use and is whole.
+    if (await knex(name).first()) return;
+    await knex.schema.dropTable(name);
+  }
+  const collation = await binaryCollation(knex);
   await knex.schema.createTable(name, (table) => {
-    if (knex.client.config.connection.filename === undefined) {
+    if (collation !== undefined) {
       table.engine("InnoDB");
       table.charset("utf8mb4");
-      table.collate("utf8mb4_bin");
+      table.collate(collation);
     }
     build(table, columnsOf(table));
   });
+}
+
+/** utf8mb4_bin ignores spaces at the end; what heeds them has another name on MySQL and on MariaDB. */
+async function binaryCollation(knex) {
+  if (knex.client.config.connection.filename !== undefined) return undefined;
+  const [[{ version }]] = await knex.raw("SELECT VERSION() AS version");
+  return /mariadb/i.test(version) ? "utf8mb4_nopad_bin" : "utf8mb4_0900_bin";
 }
 
 export async function dropTable(knex, name) {

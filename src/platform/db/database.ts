@@ -5,7 +5,7 @@ import knexFactory, { type Knex } from "knex";
 import type { DatabaseConfig } from "../config.ts";
 import { type AppError, unavailable } from "../errors.ts";
 import { CommitInDoubt, isContention, isDatabaseAway, isDiskFull } from "./db-errors.ts";
-import { callHook, createGroupCommit, type Unit } from "./group-commit.ts";
+import { callHook, createGroupCommit, type GroupCommitOptions, type Unit } from "./group-commit.ts";
 import { mysqlKnexConfig } from "./mysql-client.ts";
 import { sqliteKnexConfig } from "./sqlite-client.ts";
 
@@ -78,7 +78,7 @@ export function openDatabase(config: DatabaseConfig): Database {
     engine: config.engine,
     nowSql,
     transaction,
-    commit: createGroupCommit({
+    commit: createLanes({
       transaction,
       insert: insertRows,
       exists: (table, id) => transaction((tx) => rowExists(tx, table, id)),
@@ -92,6 +92,16 @@ export function openDatabase(config: DatabaseConfig): Database {
       await Promise.all([writer.destroy(), read === writer ? undefined : read.destroy()]);
     },
   };
+}
+
+/**
+ * What callers wait for (plain rows) is not held up by what workers write (units with statements of their
+ * own, which take a round trip each).
+ */
+function createLanes(options: GroupCommitOptions): Database["commit"] {
+  const intake = createGroupCommit(options);
+  const work = createGroupCommit(options);
+  return (unit) => (unit.run ? work(unit) : intake(unit));
 }
 
 function openPools(config: DatabaseConfig): { read: Knex; writer: Knex } {

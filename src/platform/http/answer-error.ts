@@ -11,7 +11,9 @@ export interface ErrorBody {
 }
 
 export function errorBody(error: AppError): ErrorBody {
-  return error.details === undefined ? { error: error.message } : { error: error.message, details: error.details };
+  return error.details === undefined
+    ? { error: error.message }
+    : { error: error.message, details: error.details };
 }
 
 /** Turns anything thrown into an answer. What was not thrown for the client becomes a 500 without its cause. */
@@ -19,7 +21,10 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof URIError) return new AppError(400, "The address has a malformed percent sequence.");
   if (isDatabaseAway(error)) return unavailable("The database cannot be reached; try again shortly.", 2);
-  return new AppError(500, "Something went wrong inside Rollcall; an admin finds the cause in the log under this request's id.");
+  return new AppError(
+    500,
+    "Something went wrong inside Rollcall; an admin finds the cause in the log under this request's id.",
+  );
 }
 
 /** A refused request, with one `{path, message}` for each thing that does not fit. */
@@ -27,7 +32,10 @@ export function validationError(error: z.ZodError, where: "body" | "query" | "pa
   const details = error.issues.flatMap((issue) => {
     const path = issue.path.map(String).join(".");
     if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
-    return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: "This field is not known here." }));
+    return issue.keys.map((key) => ({
+      path: path ? `${path}.${key}` : key,
+      message: "This field is not known here.",
+    }));
   });
   return badRequest(`The ${where} does not fit; see details.`, details);
 }

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { Router } from "express";
+import { serveGet } from "./methods.ts";
 
 const page = `<!doctype html>
 <html lang="en">
@@ -32,17 +33,17 @@ const policy =
 
 /** The OpenAPI document and a page to browse it, all from this server. Neither needs a key. */
 export function docsPage(document: object): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true, strict: true });
   const assets = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   const json = JSON.stringify(document);
-  router.get("/openapi.json", (_req, res) => void res.type("application/json").send(json));
-  router.get("/docs", (_req, res) => {
+  serveGet(router, "/openapi.json", (_req, res) => void res.type("application/json").send(json));
+  serveGet(router, "/docs", (_req, res) => {
     res.setHeader("Content-Security-Policy", policy);
     res.type("html").send(page);
   });
-  router.get("/docs/start.js", (_req, res) => void res.type("text/javascript").send(start));
+  serveGet(router, "/docs/start.js", (_req, res) => void res.type("text/javascript").send(start));
   for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
-    router.get(`/docs/${name}`, (_req, res) => res.sendFile(name, { root: assets, maxAge: "1h" }));
+    serveGet(router, `/docs/${name}`, (_req, res) => res.sendFile(name, { root: assets, maxAge: "1h" }));
   }
   return router;
 }

@@ -69,10 +69,8 @@ export interface JsonEndpoint<
   handle(request: ApiRequest<z.infer<P>, z.infer<Q>, z.infer<B>>): Promise<z.input<R>>;
 }
 
-export interface StreamEndpoint<
-  P extends z.ZodType = z.ZodType,
-  Q extends z.ZodType = z.ZodType,
-> extends Common<P, Q, z.ZodUndefined> {
+export interface StreamEndpoint<P extends z.ZodType = z.ZodType, Q extends z.ZodType = z.ZodType>
+  extends Common<P, Q, z.ZodUndefined> {
   kind: "stream";
   /** What the first answer needs is done before the promise settles, so errors still get their status. */
   handle(request: ApiRequest<z.infer<P>, z.infer<Q>, undefined>): Promise<AsyncIterable<StreamEvent>>;
@@ -84,9 +82,12 @@ export type Endpoint = JsonEndpoint | StreamEndpoint;
  * Declares an operation once. The router, the OpenAPI document and the role matrix all come from the list of
  * these.
  */
-export function defineEndpoint<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
-  endpoint: Omit<JsonEndpoint<P, Q, B, R>, "kind">,
-): Endpoint {
+export function defineEndpoint<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+>(endpoint: Omit<JsonEndpoint<P, Q, B, R>, "kind">): Endpoint {
   return { ...endpoint, kind: "json" } as unknown as Endpoint;
 }
 

@@ -1,6 +1,7 @@
 import { type Response, Router } from "express";
 import { type Database, migrationStatus } from "../db/index.ts";
 import type { Metrics } from "../metrics.ts";
+import { serveGet } from "./methods.ts";
 
 export interface HealthDeps {
   db: Database;
@@ -15,12 +16,14 @@ const readinessMs = 4_000;
 /** `/healthz`: the process answers. `/readyz`: it can do its work. `/metrics`: numbers. None needs a key. */
 export function healthRoutes(deps: HealthDeps): Router {
   const router = Router();
-  router.get("/healthz", (_req, res) => void res.json({ status: "ok" }));
-  router.get("/readyz", async (_req, res) => {
+  serveGet(router, "/healthz", (_req, res) => void res.json({ status: "ok" }));
+  serveGet(router, "/readyz", async (_req, res) => {
     const reasons = await reasonsAgainst(deps);
-    res.status(reasons.length === 0 ? 200 : 503).json(reasons.length === 0 ? { status: "ready" } : { status: "not ready", reasons });
+    res
+      .status(reasons.length === 0 ? 200 : 503)
+      .json(reasons.length === 0 ? { status: "ready" } : { status: "not ready", reasons });
   });
-  router.get("/metrics", async (_req, res: Response) => {
+  serveGet(router, "/metrics", async (_req, res: Response) => {
     res.type(deps.metrics.contentType).send(await deps.metrics.text());
   });
   return router;

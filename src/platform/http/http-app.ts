@@ -7,6 +7,7 @@ import { answerErrors } from "./answer-error.ts";
 import { docsPage } from "./docs-page.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
+import { serveGet } from "./methods.ts";
 import { type MountOptions, mountEndpoints } from "./mount.ts";
 import { openApiDocument } from "./openapi.ts";
 import { requestLog } from "./request-log.ts";
@@ -30,6 +31,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.enable("case sensitive routing");
   app.set("query parser", "simple");
   app.use(requestLog(logger, ids, health.metrics.request));
   app.use((_req, res, next) => {
@@ -40,7 +42,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.use(healthRoutes(health));
   if (options.servesApi) {
     for (const [name, schema] of Object.entries(options.schemas)) {
-      app.get(`/schemas/${name}`, (_req, res) => void res.json(schema));
+      serveGet(app, `/schemas/${name}`, (_req, res) => void res.json(schema));
     }
     app.use("/api/v1", docsPage(openApiDocument(endpoints, version, options.publicUrl)));
     app.use("/api/v1", mountEndpoints(endpoints, options.mount));

@@ -18,23 +18,34 @@ export interface IdempotentRequest {
 const keepMs = 24 * 60 * 60 * 1000;
 
 /** Reads the header. `scope` is member, method and path. Throws 400 for a key of another shape. */
-export function idempotentRequest(header: string | undefined, scope: string, body: unknown): IdempotentRequest | undefined {
+export function idempotentRequest(
+  header: string | undefined,
+  scope: string,
+  body: unknown,
+): IdempotentRequest | undefined {
   if (header === undefined) return undefined;
-  if (!/^[\x21-\x7e]{1,255}$/.test(header)) throw badRequest("Use an Idempotency-Key of 1 to 255 printable characters.");
+  if (!/^[\x21-\x7e]{1,255}$/.test(header))
+    throw badRequest("Use an Idempotency-Key of 1 to 255 printable characters.");
   return { id: sha256(`${scope}\n${header}`), bodyHash: sha256(JSON.stringify(body ?? null)) };
 }
 
 /** The kept answer for this key, if there is one. Throws 409 when it was given to another body. */
-export async function findKeptAnswer(db: Database, request: IdempotentRequest): Promise<KeptAnswer | undefined> {
+export async function findKeptAnswer(
+  db: Database,
+  request: IdempotentRequest,
+): Promise<KeptAnswer | undefined> {
   const row = await db.read("idempotency_keys").where({ id: request.id }).first();
   if (!row) return undefined;
   if (row.body_hash !== request.bodyHash) {
     throw conflict("This Idempotency-Key was used with another body; choose a new key for a new request.");
   }
   if (row.answer === null && row.status !== 204) {
-    throw conflict(`This request was carried out already, and its answer is shown only once; look at ${row.target}.`, {
-      target: row.target,
-    });
+    throw conflict(
+      `This request was carried out already, and its answer is shown only once; look at ${row.target}.`,
+      {
+        target: row.target,
+      },
+    );
   }
   return { status: row.status, json: row.answer, target: row.target };
 }
@@ -56,5 +67,7 @@ export function keptAnswerRow(request: IdempotentRequest, kept: KeptAnswer, now:
 
 /** Forgets answers older than a day. Returns their number. */
 export async function forgetOldAnswers(tx: Tx, now: number): Promise<number> {
-  return tx("idempotency_keys").where("created_at", "<", now - keepMs).delete();
+  return tx("idempotency_keys")
+    .where("created_at", "<", now - keepMs)
+    .delete();
 }

@@ -5,7 +5,13 @@ const maxBytes = 1024 * 1024;
 const maxDepth = 64;
 const maxNodes = 20_000;
 
-const parse = express.json({ limit: maxBytes, strict: false, inflate: false, type: () => true, verify: checkShape });
+const parse = express.json({
+  limit: maxBytes,
+  strict: false,
+  inflate: false,
+  type: () => true,
+  verify: checkShape,
+});
 
 /**
  * Reads a JSON body of at most 1 MiB into `req.body` and its bytes' text into nothing else. Depth and size
@@ -34,6 +40,8 @@ function isJson(contentType: string | undefined): boolean {
 }
 
 function checkShape(_req: unknown, _res: unknown, bytes: Buffer): void {
+  // The parser takes no text at all for {}.
+  if (bytes.length === 0) throw badRequest("The body is empty; send JSON.");
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

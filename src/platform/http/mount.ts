@@ -8,6 +8,7 @@ import { sendJson, validationError } from "./answer-error.ts";
 import type { Endpoint, JsonEndpoint } from "./endpoint.ts";
 import { findKeptAnswer, idempotentRequest } from "./idempotency.ts";
 import { readJsonBody, refuseLargeBody } from "./json-body.ts";
+import { methodNotAllowed } from "./methods.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { sendEvents } from "./send-events.ts";
 import { AnsweredBefore, type AuditEntry, createWrites, keepRefusal, type WriteContext } from "./write.ts";
@@ -37,12 +38,14 @@ export function mountEndpoints(endpoints: readonly Endpoint[], options: MountOpt
     router[register](path, (req, res) => answer(endpoint, options, req, res));
   }
   for (const [path, allowed] of methods) {
-    router.all(path, (_req: Request, _res: Response, next: NextFunction) => {
-      const allow = [...allowed].sort().join(", ");
-      next(new AppError(405, `This address takes ${allow}.`, undefined, { Allow: allow }));
+    // An address can fit several paths: `/agents/validate` is one of its own and also a name.
+    router.all(path, (_req: Request, res: Response, next: NextFunction) => {
+      res.locals.allowed = [...(res.locals.allowed ?? []), ...allowed];
+      next();
     });
   }
-  router.use((req) => {
+  router.use((req, res) => {
+    if (res.locals.allowed) throw methodNotAllowed(res.locals.allowed);
     throw notFound(`Nothing is at ${req.baseUrl}${req.path.slice(0, 200)}; see /api/v1/docs.`);
   });
   return router;
@@ -52,7 +55,8 @@ async function answer(endpoint: Endpoint, options: MountOptions, req: Request, r
   res.locals.route = endpoint.path;
   const actor = await options.authenticate(req.headers.authorization);
   res.locals.member = actor.login;
-  for (const [name, value] of Object.entries(await options.rateLimit.take(actor.keyId))) res.setHeader(name, value);
+  for (const [name, value] of Object.entries(await options.rateLimit.take(actor.keyId)))
+    res.setHeader(name, value);
   if (!atLeast(actor.role, endpoint.role)) {
     throw forbidden(`This needs the role ${endpoint.role}; ask a workspace admin for it.`);
   }
@@ -103,7 +107,13 @@ async function answerJson(
   }
 }
 
-function writeContext(endpoint: Endpoint, options: MountOptions, actor: Actor, req: Request, res: Response): WriteContext {
+function writeContext(
+  endpoint: Endpoint,
+  options: MountOptions,
+  actor: Actor,
+  req: Request,
+  res: Response,
+): WriteContext {
   const scope = `${actor.workspaceId}\n${actor.login}\n${req.method}\n${req.baseUrl}${req.path}`;
   const creates = endpoint.method === "POST";
   return {
@@ -123,7 +133,11 @@ function check(shape: z.ZodType | undefined, value: unknown, where: "body" | "qu
   if (!shape) {
     const unknown = where === "query" ? Object.keys(value as object) : [];
     if (unknown.length === 0) return undefined;
-    throw new AppError(400, "The query does not fit; see details.", unknown.map((path) => ({ path, message: "This field is not known here." })));
+    throw new AppError(
+      400,
+      "The query does not fit; see details.",
+      unknown.map((path) => ({ path, message: "This field is not known here." })),
+    );
   }
   const parsed = shape.safeParse(value);
   if (!parsed.success) throw validationError(parsed.error, where);

@@ -48,7 +48,9 @@ function operation(endpoint: Endpoint, schemas: Json): Json {
   const parameters = [
     ...parametersOf(endpoint.params, "path", schemas),
     ...parametersOf(endpoint.query, "query", schemas),
-    ...(creates ? [{ name: "Idempotency-Key", in: "header", schema: { type: "string", maxLength: 255 } }] : []),
+    ...(creates
+      ? [{ name: "Idempotency-Key", in: "header", schema: { type: "string", maxLength: 255 } }]
+      : []),
   ];
   return {
     operationId: endpoint.id,
@@ -57,7 +59,12 @@ function operation(endpoint: Endpoint, schemas: Json): Json {
     description: `Needs the role \`${endpoint.role}\`.`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(endpoint.body
-      ? { requestBody: { required: true, content: { "application/json": { schema: jsonSchema(endpoint.body, "input", schemas) } } } }
+      ? {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: jsonSchema(endpoint.body, "input", schemas) } },
+          },
+        }
       : {}),
     responses: responsesOf(endpoint, schemas),
   };
@@ -75,7 +82,13 @@ function responsesOf(endpoint: Endpoint, schemas: Json): Json {
   if (endpoint.method !== "GET") errors["409"] = errorResponse("In conflict with what is there.");
   if (endpoint.body) errors["422"] = errorResponse("Understood, but impossible now.");
   if (endpoint.kind === "stream") {
-    return { "200": { description: "Server-sent events.", content: { "text/event-stream": { schema: { type: "string" } } } }, ...errors };
+    return {
+      "200": {
+        description: "Server-sent events.",
+        content: { "text/event-stream": { schema: { type: "string" } } },
+      },
+      ...errors,
+    };
   }
   const success: Json = { description: endpoint.summary };
   if (endpoint.status !== 204) {
@@ -102,7 +115,8 @@ function parametersOf(shape: z.ZodType | undefined, where: "path" | "query", sch
 /** JSON Schema of a shape; shapes with an id of their own are moved to `components`. */
 function jsonSchema(shape: z.ZodType, io: "input" | "output", schemas: Json): Json {
   const { $schema: _, $defs = {}, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: "any" }) as Json;
-  for (const [name, definition] of Object.entries($defs as Json)) schemas[name] = withComponentRefs(definition);
+  for (const [name, definition] of Object.entries($defs as Json))
+    schemas[name] = withComponentRefs(definition);
   return withComponentRefs(schema) as Json;
 }
 

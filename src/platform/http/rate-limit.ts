@@ -80,7 +80,13 @@ interface Taken {
 }
 
 /** Takes up to `block` tokens of a window; 0 when it is used up. */
-async function leaseTokens(db: Database, id: string, windowStart: number, block: number, limit: number): Promise<Taken> {
+async function leaseTokens(
+  db: Database,
+  id: string,
+  windowStart: number,
+  block: number,
+  limit: number,
+): Promise<Taken> {
   const take = () => db.transaction((tx) => takeIn(tx, id, windowStart, block, limit));
   try {
     return await take();
@@ -103,5 +109,7 @@ async function takeIn(tx: Tx, id: string, windowStart: number, block: number, li
 
 /** Forgets windows that are over. Returns their number. */
 export async function forgetOldWindows(tx: Tx, now: number): Promise<number> {
-  return tx("rate_limits").where("window_start", "<", now - 2 * windowMs).delete();
+  return tx("rate_limits")
+    .where("window_start", "<", now - 2 * windowMs)
+    .delete();
 }

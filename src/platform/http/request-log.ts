@@ -2,9 +2,7 @@ import type { RequestHandler } from "express";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 
-export interface RequestObserver {
-  (method: string, route: string, status: number, durationMs: number): void;
-}
+export type RequestObserver = (method: string, route: string, status: number, durationMs: number) => void;
 
 /**
  * First in the chain: gives each request its id (the caller's own when it is harmless), answers it as
@@ -23,7 +21,17 @@ export function requestLog(logger: Logger, ids: Ids, observe: RequestObserver): 
       const status = res.writableFinished ? res.statusCode : 499;
       const route: string = res.locals.route ?? "other";
       observe(method, route, status, ms);
-      logger.info({ reqId, method, path: path.slice(0, 200), status, ms: Math.round(ms * 10) / 10, member: res.locals.member }, "request");
+      logger.info(
+        {
+          reqId,
+          method,
+          path: path.slice(0, 200),
+          status,
+          ms: Math.round(ms * 10) / 10,
+          member: res.locals.member,
+        },
+        "request",
+      );
     });
     next();
   };

@@ -6,7 +6,11 @@ import type { StreamEvent } from "./endpoint.ts";
 const keepAliveMs = 15_000;
 
 /** Sends server-sent events until the source ends or `signal` is aborted, no faster than the client reads. */
-export async function sendEvents(res: Response, events: AsyncIterable<StreamEvent>, signal: AbortSignal): Promise<void> {
+export async function sendEvents(
+  res: Response,
+  events: AsyncIterable<StreamEvent>,
+  signal: AbortSignal,
+): Promise<void> {
   res.writeHead(200, {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",

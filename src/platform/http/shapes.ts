@@ -11,12 +11,14 @@ export const text = (max: number) =>
     .refine((value) => value.isWellFormed(), "Remove the lone surrogate; it is not valid Unicode.")
     .refine((value) => !value.includes("\0"), "Remove the NUL character.");
 
-/** One line of text for people: no control characters, not blank. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const notInALine = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+
+/** One line of text for people: not blank, without control characters and what turns the direction of writing. */
 export const line = (max: number) =>
   text(max)
     .refine((value) => value.trim() !== "", "Write at least one visible character.")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-    .refine((value) => !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value), "Remove the control characters.");
+    .refine((value) => !notInALine.test(value), "Remove the control characters.");
 
 /** RFC 3339 in UTC. */
 export const Instant = z.string().meta({ format: "date-time" });
@@ -31,11 +33,17 @@ export const Limit = z
 /** Query of a paged list: newest first, `before` is the last id of the page before. */
 export const Page = z.strictObject({
   limit: Limit.describe("Records on a page, 1 to 200."),
-  before: z.string().regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.").optional(),
+  before: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
+    .optional(),
 });
 
 /** Cuts a page from `limit + 1` records and tells where the next one begins. */
-export function toPage<T extends { id: string }>(records: readonly T[], limit: number): { page: T[]; nextBefore: string | null } {
+export function toPage<T extends { id: string }>(
+  records: readonly T[],
+  limit: number,
+): { page: T[]; nextBefore: string | null } {
   const page = records.slice(0, limit);
   return { page, nextBefore: records.length > limit ? (page.at(-1)?.id ?? null) : null };
 }

@@ -3,7 +3,7 @@ import { type Database, isContention, isUniqueViolation, type Rows } from "../db
 import { AppError, conflict } from "../errors.ts";
 import type { Actor } from "./actor.ts";
 import { errorBody } from "./answer-error.ts";
-import type { Written, Writes } from "./endpoint.ts";
+import type { Writes, Written } from "./endpoint.ts";
 import { findKeptAnswer, type IdempotentRequest, type KeptAnswer, keptAnswerRow } from "./idempotency.ts";
 
 /** What the audit log is told of a write. */
@@ -47,7 +47,10 @@ export function createWrites(context: WriteContext): Writes {
     const { actor, action, requestId, idempotent, status } = context;
     const audit = context.auditRow({ actor, action, target, details, requestId });
     if (!idempotent) return [audit];
-    return [audit, keptAnswerRow(idempotent, { status, json: context.serialise(answer), target }, context.clock())];
+    return [
+      audit,
+      keptAnswerRow(idempotent, { status, json: context.serialise(answer), target }, context.clock()),
+    ];
   };
 
   return {
@@ -74,7 +77,9 @@ async function answeringTwins<T>(context: WriteContext, commit: () => Promise<T>
   } catch (error) {
     if (!context.idempotent) throw error;
     if (error instanceof AppError && isContention(error.cause)) {
-      throw conflict("A request with this Idempotency-Key is still under way; try again.", undefined, { "Retry-After": "1" });
+      throw conflict("A request with this Idempotency-Key is still under way; try again.", undefined, {
+        "Retry-After": "1",
+      });
     }
     // The work of the later twin may refuse what the earlier one has just done: that is no answer for a repetition.
     const late = isUniqueViolation(error) || (error instanceof AppError && error.status < 500);

@@ -1,66 +1,13 @@
 import type { z } from "zod";
-import { type Database, isDatabaseAway, type Tx } from "../db/index.ts";
+import { type Database, isDatabaseAway } from "../db/index.ts";
 import { AppError, errorText } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
-import { type Backoff, backoffMs } from "./backoff.ts";
+import { backoffMs } from "./backoff.ts";
+import { type JobKind, LeaseLost, RetryLater } from "./job-kind.ts";
 import type { JobQueue } from "./queue.ts";
-import {
-  buryJob,
-  claimJobs,
-  dueJobs,
-  expiredJobs,
-  holdExpiredJob,
-  holdJob,
-  type JobRow,
-  removeJob,
-  renewLeases,
-  requeueJob,
-} from "./store.ts";
-
-/** A claimed job as its handler sees it. */
-export interface Job<P> {
-  id: string;
-  payload: P;
-  /** 1 on the first execution; every write is fenced with it. */
-  attempt: number;
-  /** Aborted when the lease is lost or the process has to stop. */
-  signal: AbortSignal;
-  /** Ends the job in the handler's transaction. Throws LeaseLost, which rolls that transaction back. */
-  complete(tx: Tx): Promise<void>;
-  /** Makes sure, until the transaction ends, that nobody else has the job. Throws LeaseLost. */
-  hold(tx: Tx): Promise<void>;
-}
-
-export interface JobKind<S extends z.ZodType = z.ZodType> {
-  kind: string;
-  payload: S;
-  /** Jobs of this kind at the same time in this process. */
-  concurrency: number;
-  /** Claims, the first one included, until the job is dead. */
-  maxAttempts: number;
-  backoff: Backoff;
-  /**
-   * Does the work. A handler that returns without `complete` has its job completed; one that throws has it
-   * tried again. It may be run more than once, whatever happened before: at least once is the promise.
-   */
-  handle(job: Job<z.infer<S>>): Promise<void>;
-  /** In the transaction that makes the job dead: lets the feature end what waits for it. */
-  onDead?(tx: Tx, payload: z.infer<S>, error: string): Promise<void>;
-}
-
-/** The job was given to another worker: nothing that this one does counts any more. */
-export class LeaseLost extends Error {}
-
-/** Thrown by a handler that wants its next try no earlier than in `delayMs`. */
-export class RetryLater extends Error {
-  readonly delayMs: number;
-
-  constructor(message: string, delayMs: number) {
-    super(message);
-    this.delayMs = delayMs;
-  }
-}
+import { createRecovery } from "./recovery.ts";
+import { claimJobs, dueJobs, holdJob, type JobRow, removeJob, renewLeases, requeueJob } from "./store.ts";
 
 export interface WorkerEvents {
   claimed(kind: string, count: number): void;
@@ -101,7 +48,18 @@ interface Held {
   settled: Promise<void>;
 }
 
+/** What is known of the newest claim of a kind. */
+interface Rest {
+  claimedAt: number;
+  /** It filled at least half of the kind's slots. */
+  large: boolean;
+  /** Jobs were added by this process since. */
+  woken: boolean;
+}
+
 const claimLimit = 100;
+
+const maxRestMs = 100;
 
 /** What handlers have for ending after their signal is aborted, before a process stops without them. */
 const abortMs = 2_000;
@@ -115,6 +73,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const runningOf = new Map<string, number>();
   const claiming = new Set<string>();
   const askedAgain = new Set<string>();
+  const rests = new Map<string, Rest>();
   /** Claims and periodic tasks that are being done. */
   const underway = new Set<Promise<unknown>>();
   const timers: NodeJS.Timeout[] = [];
@@ -123,6 +82,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const free = (kind: JobKind) => kind.concurrency - (runningOf.get(kind.kind) ?? 0);
 
+  const { bury, handBack, sweep } = createRecovery({ db, logger, kinds, look });
+
   function look(kind: JobKind): void {
     if (stopping || free(kind) <= 0) return;
     if (claiming.has(kind.kind)) {
@@ -130,7 +91,8 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     claiming.add(kind.kind);
-    const claimed = claim(kind)
+    const claimed = rest(kind)
+      .then(() => claim(kind))
       .catch((error) => {
         const level = isDatabaseAway(error) || error instanceof AppError ? "warn" : "error";
         logger[level]({ err: error, kind: kind.kind }, "jobs could not be claimed");
@@ -148,6 +110,18 @@ export function createWorker(options: WorkerOptions): Worker {
     void work.finally(() => underway.delete(work));
   }
 
+  /**
+   * While new jobs keep coming in, a large batch is followed by a rest of half as long again as it took: those
+   * who add jobs wait for their answers, and the jobs wait for nobody.
+   */
+  async function rest({ kind }: JobKind): Promise<void> {
+    const last = rests.get(kind);
+    if (!last?.large || !last.woken) return;
+    last.large = false;
+    const tookMs = performance.now() - last.claimedAt;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(maxRestMs, tookMs * 1.5)));
+  }
+
   /** True when there may be more due than was taken. */
   async function claim(kind: JobKind): Promise<boolean> {
     const wanted = Math.min(free(kind), claimLimit);
@@ -162,6 +136,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return false;
     }
     contended = jobs.length < candidates.length;
+    rests.set(kind.kind, { claimedAt, large: jobs.length * 2 >= kind.concurrency, woken: false });
     events.claimed(kind.kind, jobs.length);
     for (const job of jobs) take(kind, job, claimedAt);
     return free(kind) > 0;
@@ -251,24 +226,6 @@ export function createWorker(options: WorkerOptions): Worker {
     return (await db.transaction((tx) => requeueJob(db, tx, row, wait, text))) ? "retried" : "lost";
   }
 
-  function bury(row: JobRow, definition: JobKind, error: string): Promise<boolean> {
-    return db.transaction((tx) => buryIn(tx, row, definition, error));
-  }
-
-  async function buryIn(tx: Tx, row: JobRow, definition: JobKind, error: string): Promise<boolean> {
-    if (!(await buryJob(tx, row, error))) return false;
-    const payload = definition.payload.safeParse(parseJson(row.payload));
-    if (payload.success) await definition.onDead?.(tx, payload.data, error);
-    return true;
-  }
-
-  async function handBack(jobs: readonly JobRow[]): Promise<void> {
-    if (jobs.length === 0) return;
-    await db.transaction(async (tx) => {
-      for (const job of jobs) await requeueJob(db, tx, job, 0, null);
-    });
-  }
-
   async function renew(): Promise<void> {
     const entries = [...held.values()];
     if (entries.length === 0) return;
@@ -292,30 +249,6 @@ export function createWorker(options: WorkerOptions): Worker {
       if (entry.renewedAt < limit)
         entry.controller.abort(new LeaseLost("The job's lease could not be renewed."));
     }
-  }
-
-  /** Gives jobs of workers that died to others. Every worker does it; the fence lets one of them succeed. */
-  async function sweep(): Promise<void> {
-    for (const row of await expiredJobs(db, [...kinds.keys()], 200)) {
-      const definition = kinds.get(row.kind);
-      if (!definition) continue;
-      const log = logger.child({ job: row.id, kind: row.kind, attempt: row.attempt });
-      // One job that cannot be put back must not keep those behind it.
-      await takeBack(row, definition).then(
-        (taken) => taken && log.warn("a job's lease ran out"),
-        (error) => log.warn({ err: error }, "a job whose lease ran out could not be put back"),
-      );
-      look(definition);
-    }
-  }
-
-  function takeBack(row: JobRow, definition: JobKind): Promise<boolean> {
-    const why = "The worker that had the job stopped.";
-    return db.transaction(async (tx) => {
-      if (!(await holdExpiredJob(db, tx, row))) return false;
-      if (row.attempt >= definition.maxAttempts) return buryIn(tx, row, definition, why);
-      return requeueJob(db, tx, row, 0, why);
-    });
   }
 
   function every(ms: number, what: string, work: () => Promise<void> | void): void {
@@ -360,6 +293,8 @@ export function createWorker(options: WorkerOptions): Worker {
       };
       queue.onWake((name) => {
         const kind = kinds.get(name);
+        const last = rests.get(name);
+        if (last) last.woken = true;
         if (kind) look(kind);
       });
       every((options.pollMs ?? 500) * (0.9 + Math.random() * 0.2), "looking for jobs", lookAtAll);
@@ -383,13 +318,4 @@ export function createWorker(options: WorkerOptions): Worker {
       for (const each of timers) clearInterval(each);
     },
   };
-}
-
-/** Undefined, which fits no payload, for a text that is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
