@@ -1,11 +1,18 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Express } from "express";
-import { agentEndpoints, agentJsonSchema, createAgents, createCatalogSync, evalJsonSchema } from "./agents/index.ts";
+import {
+  agentEndpoints,
+  agentJsonSchema,
+  createAgents,
+  createCatalogSync,
+  evalJsonSchema,
+} from "./agents/index.ts";
 import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
 import type { Foundation } from "./foundation.ts";
 import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createHttpApp, createRateLimit, type Endpoint } from "./platform/http/index.ts";
-import { createJobQueue, createWorker, jobEndpoints } from "./platform/jobs/index.ts";
+import { createJobQueue, createWorker, jobEndpoints, type WorkerOptions } from "./platform/jobs/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createSealer } from "./platform/secrets.ts";
 import { startUpkeep } from "./platform/upkeep.ts";
@@ -18,37 +25,50 @@ export interface AppOptions {
   reader: RepositoryReader;
   /** Sealing keys, newest first. */
   secretKeys: readonly string[];
-  /** Base address that links use. */
-  publicUrl: string;
+  /** Base address of the OpenAPI document; undefined: wherever the document was read from. */
+  publicUrl: string | undefined;
   /** Checks every answer against its declared shape. */
   checkResponses: boolean;
+  /** Periods of the worker; the usual ones unless given. */
+  worker?: Pick<WorkerOptions, "leaseMs" | "renewMs" | "sweepMs" | "abandonMs">;
 }
 
 /** The assembled service. */
 export interface App {
   http: Express;
   endpoints: readonly Endpoint[];
-  /** Agents of the catalog, for the start's report. */
-  countAgents(): Promise<{ valid: number; invalid: number }>;
+  /** For the start's report: the catalog as it is, and the keys that runs would use. */
+  report(): Promise<StartReport>;
   /** Starts what this process's roles ask for. Settles when the catalog was read for the first time. */
   start(): Promise<void>;
   /** Called before the HTTP server is closed: streams and long polls end, readiness turns false. */
   beginStop(): void;
-  /** Hands back claimed work within `graceMs` and closes the database. */
-  stop(graceMs: number): Promise<void>;
+  /**
+   * Hands back claimed work within `graceMs`, then closes the database, not before the requests that are
+   * under way have ended.
+   */
+  stop(graceMs: number, requestsEnded?: Promise<void>): Promise<void>;
+}
+
+export interface StartReport {
+  agents: { valid: number; invalid: number };
+  /** Why the repository cannot be read, when it cannot. */
+  catalogError: string | undefined;
+  modelKeys: Awaited<ReturnType<ReturnType<typeof createSettings>["modelKeys"]>>;
 }
 
 /** How often a worker looks for runs that another process was asked to cancel, milliseconds. */
 const cancelPollMs = 1_000;
 
 /** Puts the features together, each from its named dependencies. Nothing runs before `start`. */
-export function createApp(foundation: Foundation, { reader, secretKeys, publicUrl, checkResponses }: AppOptions): App {
+export function createApp(foundation: Foundation, options: AppOptions): App {
+  const { reader, secretKeys, publicUrl, checkResponses } = options;
   const { config, db, logger, redactor, ids, access, workspaceId } = foundation;
   const clock = systemClock;
   const stopping = new AbortController();
   const metrics = createMetrics(db);
   const queue = createJobQueue(db, ids, clock);
-  const worker = createWorker({ db, queue, ids, logger, events: metrics.worker });
+  const worker = createWorker({ ...options.worker, db, queue, ids, logger, events: metrics.worker });
 
   const sealer = createSealer(secretKeys);
   const settings = createSettings({ db, clock, sealer, redactor, logger, environment: config.modelKeys });
@@ -64,7 +84,13 @@ export function createApp(foundation: Foundation, { reader, secretKeys, publicUr
   const { modelKeys } = settings;
   const { concurrency } = config;
   const runDeps = { db, ids, clock, logger, redactor, queue, agents, connections, signals };
-  const executor = createExecutor({ ...runDeps, modelKeys, loadFramework, concurrency, ended: metrics.runEnded });
+  const executor = createExecutor({
+    ...runDeps,
+    modelKeys,
+    loadFramework,
+    concurrency,
+    ended: metrics.runEnded,
+  });
   const runs = createRuns({ ...runDeps, abort: executor.abort });
   worker.define(executor.job);
 
@@ -87,7 +113,7 @@ export function createApp(foundation: Foundation, { reader, secretKeys, publicUr
     logger,
     ids,
     endpoints,
-    publicUrl,
+    publicUrl: publicUrl ?? "/",
     schemas: { "agent.json": agentJsonSchema(frameworkSpecs), "eval.json": evalJsonSchema() },
     mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
     health: {
@@ -117,12 +143,20 @@ export function createApp(foundation: Foundation, { reader, secretKeys, publicUr
     http,
     endpoints,
     start,
-    countAgents: () => agents.count(workspaceId),
+    async report() {
+      const [counted, { error }, keys] = await Promise.all([
+        agents.count(workspaceId),
+        agents.catalog(workspaceId),
+        modelKeys(workspaceId),
+      ]);
+      return { agents: counted, catalogError: error, modelKeys: keys };
+    },
     beginStop: () => stopping.abort(),
-    async stop(graceMs) {
+    async stop(graceMs, requestsEnded) {
       for (const stop of stops) stop();
-      await catalog.stop();
-      await worker.stop(graceMs);
+      // A repository's host may take longer to answer than a process has for stopping.
+      const synced = Promise.race([catalog.stop(), sleep(graceMs, undefined, { ref: false })]);
+      await Promise.all([synced, worker.stop(graceMs), requestsEnded]);
       await access.stop();
       await reader.close();
       await db.close();

@@ -1,4 +1,4 @@
-
+import { explainFailure } from "./cli/explain-failure.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import { version } from "./platform/version.ts";
 
@@ -41,15 +41,21 @@ async function run(command: string | undefined, args: string[]): Promise<number>
   }
 }
 
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-
 try {
   process.exitCode = await run(process.argv[2], process.argv.slice(3));
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  for (const problem of error.problems) process.stderr.write(`${problem}\n`);
-  process.exitCode = 1;
+  const problems = error instanceof ConfigError ? error.problems : explainFailure(error);
+  if (!problems) throw error;
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  process.exit(1);
 }

@@ -6,10 +6,11 @@ import { parseSpec, type SpecSchemas } from "./parse-spec.ts";
 import { presentAgent, presentCatalog } from "./present.ts";
 import type { Agent, AgentWithSpec, Catalog } from "./schema.ts";
 import {
-  type AgentRow,
   countAgents,
+  type DraftRow,
   findAgents,
   findCatalog,
+  findDrafts,
   findSpec,
   findVersion,
   type ListedAgentRow,
@@ -122,7 +123,12 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
   }
 
   async function snapshot(row: VersionRow): Promise<RunnableVersion> {
-    const { connections } = await spec(row.spec_sha);
+    const { connections } = await spec(row.spec_sha).catch((error) => {
+      if (!(error instanceof RunFailure)) throw error;
+      throw unprocessable(
+        `Version ${row.number} of ${row.agent} is not valid any more; promote its draft. ${error.details}`,
+      );
+    });
     return {
       version: String(row.number),
       framework: row.framework,
@@ -153,7 +159,7 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
 
 interface Claimants {
   /** More than one when several files claim the name. */
-  draft: AgentRow[];
+  draft: DraftRow[];
   stable: VersionRow | undefined;
 }
 
@@ -163,7 +169,7 @@ async function loadClaimants(db: Database, keys: readonly string[]): Promise<Map
   const wanted = keys.map((key) => key.split("\n") as [string, string]);
   for (const [workspaceId, pairs] of Map.groupBy(wanted, ([workspace]) => workspace)) {
     const names = pairs.map(([, name]) => name);
-    const rows = await findAgents(db.read, workspaceId, names);
+    const rows = await findDrafts(db.read, workspaceId, names);
     const stable = new Map(
       (await stableVersions(db.read, workspaceId, names)).map((version) => [version.agent, version]),
     );
@@ -175,7 +181,7 @@ async function loadClaimants(db: Database, keys: readonly string[]): Promise<Map
   return found;
 }
 
-function runnableDraft(name: string, [row, ...others]: readonly AgentRow[]): RunnableVersion {
+function runnableDraft(name: string, [row, ...others]: readonly DraftRow[]): RunnableVersion {
   if (!row || others.length > 0 || row.valid === 0 || row.spec_sha === null) {
     throw unprocessable(`The draft of ${name} is not valid; correct the problems in details.`, {
       problems: row ? JSON.parse(row.problems) : [],
@@ -185,7 +191,7 @@ function runnableDraft(name: string, [row, ...others]: readonly AgentRow[]): Run
     version: "draft",
     framework: row.framework,
     specSha: row.spec_sha,
-    commitSha: row.commit_sha,
+    commitSha: row.head_sha,
     connections: JSON.parse(row.connections),
   };
 }

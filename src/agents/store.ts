@@ -56,6 +56,13 @@ export interface MirroredFile {
   blobSha: string;
 }
 
+/** What a run of a draft is made from. */
+export interface DraftRow
+  extends Pick<AgentRow, "name" | "framework" | "valid" | "problems" | "connections" | "spec_sha"> {
+  /** Commit that the catalog shows; the agent's own is the one that changed it last. */
+  head_sha: string;
+}
+
 /** Everything that a list shows; the texts of specs and evals stay behind. */
 const listColumns = [
   "path_hash",
@@ -75,6 +82,9 @@ const listColumns = [
 export type ListedAgentRow = Pick<AgentRow, (typeof listColumns)[number]>;
 
 const batch = 200;
+
+/** Characters of one statement; MariaDB takes 16 MiB of bytes, and quoting can double them. */
+const maxStatement = 2 * 1024 * 1024;
 
 export async function findCatalog(q: Queryable, workspaceId: string): Promise<CatalogRow | undefined> {
   return q("catalogs").where({ workspace_id: workspaceId }).first();
@@ -97,8 +107,9 @@ export async function lockCatalog(tx: Tx, workspaceId: string, repository: strin
     problems: "[]",
     revision: 0,
   };
-  await tx("catalogs").insert(fresh);
-  return fresh;
+  // Another process may be making it at this moment.
+  await tx("catalogs").insert(fresh).onConflict("workspace_id").ignore();
+  return (await tx("catalogs").where({ workspace_id: workspaceId }).forUpdate().first()) ?? fresh;
 }
 
 export async function updateCatalog(tx: Tx, workspaceId: string, change: Partial<CatalogRow>): Promise<void> {
@@ -159,7 +170,12 @@ export async function replaceAgents(
 ) {
   for (const some of chunks(groups))
     await tx("agents").where({ workspace_id: workspaceId }).whereIn("agent_group", some).delete();
-  for (const some of chunks(agents, 50)) await tx("agents").insert(some);
+  const length = (agent: AgentRow) =>
+    (agent.spec_text?.length ?? 0) +
+    (agent.eval_text?.length ?? 0) +
+    agent.problems.length +
+    agent.eval_problems.length;
+  for (const some of sizedChunks(agents, 50, length)) await tx("agents").insert(some);
 }
 
 /** Keeps spec texts by their hash; those that are kept already stay as they are. */
@@ -167,7 +183,8 @@ export async function keepSpecs(
   tx: Tx,
   specs: readonly { sha: string; format: string; content: string }[],
 ): Promise<void> {
-  for (const some of chunks(specs)) await tx("agent_specs").insert(some).onConflict("sha").ignore();
+  for (const some of sizedChunks(specs, batch, (spec) => spec.content.length))
+    await tx("agent_specs").insert(some).onConflict("sha").ignore();
 }
 
 export async function findSpec(
@@ -210,8 +227,32 @@ export async function findAgents(
   return q("agents").where({ workspace_id: workspaceId }).whereIn("name", names).orderBy("path");
 }
 
-export async function countAgents(q: Queryable, workspaceId: string): Promise<{ valid: number; invalid: number }> {
-  const row = await q("agents").where({ workspace_id: workspaceId }).count({ total: "*" }).sum({ valid: "valid" }).first();
+/** The same with only what a run needs, and the commit that the catalog showed at that moment. */
+export async function findDrafts(
+  q: Queryable,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<DraftRow[]> {
+  return q("agents")
+    .join("catalogs", "catalogs.workspace_id", "agents.workspace_id")
+    .where("agents.workspace_id", workspaceId)
+    .whereIn("agents.name", names)
+    .orderBy("agents.path")
+    .select(
+      ...["name", "framework", "valid", "agents.problems", "connections", "spec_sha"],
+      "catalogs.commit_sha as head_sha",
+    );
+}
+
+export async function countAgents(
+  q: Queryable,
+  workspaceId: string,
+): Promise<{ valid: number; invalid: number }> {
+  const row = await q("agents")
+    .where({ workspace_id: workspaceId })
+    .count({ total: "*" })
+    .sum({ valid: "valid" })
+    .first();
   const valid = Number(row?.valid ?? 0);
   return { valid, invalid: Number(row?.total ?? 0) - valid };
 }
@@ -250,4 +291,21 @@ export async function latestNumbers(
 
 function* chunks<T>(items: readonly T[], size = batch): Generator<T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
+
+/** Chunks that hold `size` items and `maxStatement` characters at the most; an item is never split. */
+function* sizedChunks<T>(items: readonly T[], size: number, lengthOf: (item: T) => number): Generator<T[]> {
+  let chunk: T[] = [];
+  let length = 0;
+  for (const item of items) {
+    const added = lengthOf(item);
+    if (chunk.length > 0 && (chunk.length === size || length + added > maxStatement)) {
+      yield chunk;
+      chunk = [];
+      length = 0;
+    }
+    chunk.push(item);
+    length += added;
+  }
+  if (chunk.length > 0) yield chunk;
 }

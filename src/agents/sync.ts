@@ -56,6 +56,9 @@ const confirmMs = 60_000;
 /** Deriving yields to requests after this many groups. */
 const groupsPerTurn = 20;
 
+/** Problems without an agent that are kept; a repository with more has other worries. */
+const mostProblems = 200;
+
 /** What a newer commit changes in the catalog. */
 interface Difference {
   gone: string[];
@@ -81,6 +84,7 @@ export function createCatalogSync({
 }: SyncDeps): CatalogSync {
   const stopped = new AbortController();
   let loop: Promise<void> = Promise.resolve();
+  let lastError: string | undefined;
 
   async function sync(): Promise<void> {
     try {
@@ -89,6 +93,7 @@ export function createCatalogSync({
       const same = catalog?.commit_sha === commitSha && catalog.repository === reader.label;
       if (same) await confirm(catalog);
       else await advance(catalog, commitSha);
+      lastError = undefined;
     } catch (error) {
       await markStale(error);
     }
@@ -173,7 +178,7 @@ export function createCatalogSync({
         synced_at: clock(),
         stale: 0,
         error: null,
-        problems: JSON.stringify([...untouched, ...derived.problems].slice(0, 200)),
+        problems: JSON.stringify([...untouched, ...derived.problems].sort(byPath).slice(0, mostProblems)),
         revision: revision + 1,
       });
       return true;
@@ -186,12 +191,16 @@ export function createCatalogSync({
     const text = expected
       ? error.message
       : "The catalog could not be synced; an admin finds the cause in the log.";
-    logger[expected ? "warn" : "error"]({ err: error, repository: reader.label }, "catalog is stale");
+    // Said once, not at every look at a repository that stays away.
+    if (lastError !== text)
+      logger[expected ? "warn" : "error"]({ err: error, repository: reader.label }, "catalog is stale");
+    lastError = text;
     try {
+      const known = await findCatalog(db.read, workspaceId);
+      if (known?.stale === 1 && known.error === text) return;
       await db.transaction(async (tx) => {
-        const catalog = await lockCatalog(tx, workspaceId, reader.label);
-        if (catalog.stale === 0 || catalog.error !== text)
-          await updateCatalog(tx, workspaceId, { stale: 1, error: text });
+        await lockCatalog(tx, workspaceId, reader.label);
+        await updateCatalog(tx, workspaceId, { stale: 1, error: text });
       });
     } catch (failure) {
       logger.warn(
@@ -255,6 +264,9 @@ function contentOf(entry: TreeEntry, contents: ReadonlyMap<string, BlobContent>)
     return { problem: "This is a submodule, which is not read; put a file here." };
   return contents.get(entry.blobSha) ?? { tooLarge: true };
 }
+
+/** The order of `deriveAgents`, in which nobody sees what an earlier sync found and what a later one. */
+const byPath = (a: CatalogProblem, b: CatalogProblem) => (a.path < b.path ? -1 : 1);
 
 function specOf({ spec, specText, format }: DerivedAgent) {
   return spec && specText !== undefined ? [{ sha: sha256(specText), format, content: specText }] : [];

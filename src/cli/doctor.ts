@@ -20,12 +20,15 @@ export async function doctorCommand(config: Config, print: (text: string) => voi
 
 async function checkDatabase(config: Config): Promise<Finding[]> {
   try {
-    const { db, access } = await layFoundation(config);
+    const { db, access, firstKey } = await layFoundation(config);
     const warnings = await db.warnings();
     await access.stop();
     await db.close();
     return [
       { state: "ok", text: "The database answers and is up to date." },
+      ...(firstKey && !config.adminKey
+        ? [{ state: "ok", text: `The first admin's API key, shown this once: ${firstKey}` } as const]
+        : []),
       ...warnings.map((text) => ({ state: "bad", text }) as const),
     ];
   } catch (error) {
@@ -39,7 +42,10 @@ async function checkRepository(config: Config): Promise<Finding> {
     const commit = await reader.head();
     const entries = await reader.tree(commit);
     await reader.close();
-    return { state: "ok", text: `The repository ${reader.label} is at ${commit.slice(0, 12)} with ${entries.length} files below agents/.` };
+    return {
+      state: "ok",
+      text: `The repository ${reader.label} is at ${commit.slice(0, 12)} with ${entries.length} files below agents/.`,
+    };
   } catch (error) {
     return { state: "bad", text: `The repository cannot be read: ${errorText(error)}` };
   }
@@ -47,6 +53,8 @@ async function checkRepository(config: Config): Promise<Finding> {
 
 function checkModels(config: Config): Finding[] {
   return configuredProviders(config.modelKeys).map(({ provider, configured, hint }) =>
-    configured ? { state: "ok", text: `Models of ${provider} are configured.` } : { state: "open", text: `Models of ${provider}: ${hint}` },
+    configured
+      ? { state: "ok", text: `Models of ${provider} are configured in the environment.` }
+      : { state: "open", text: `Models of ${provider}: ${hint}` },
   );
 }

@@ -12,7 +12,7 @@ export async function manageCommand(
 ): Promise<number> {
   const { db, access, workspaceId, firstKey } = await layFoundation(config);
   try {
-    if (firstKey) print(`The first admin's API key, shown this once: ${firstKey}\n`);
+    if (firstKey && !config.adminKey) print(`The first admin's API key, shown this once: ${firstKey}\n`);
     const run = command === "members" ? membersCommand : keysCommand;
     return await run(args, { db, access, workspaceId, print });
   } finally {

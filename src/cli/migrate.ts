@@ -6,7 +6,11 @@ import { exitCodeOf } from "./command.ts";
 const usage = "Usage: rollcall migrate [--down]";
 
 /** `rollcall migrate`: applies what is missing, or takes the newest step back. Returns the exit code. */
-export function migrateCommand(args: string[], config: Config, print: (text: string) => void): Promise<number> {
+export function migrateCommand(
+  args: string[],
+  config: Config,
+  print: (text: string) => void,
+): Promise<number> {
   return exitCodeOf(usage, print, async () => {
     const { down } = parseArgs({ args, options: { down: { type: "boolean", default: false } } }).values;
     const db = openDatabase(config.database);

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,8 +6,9 @@ import { type App, createApp } from "../app.ts";
 import { type Foundation, layFoundation } from "../foundation.ts";
 import { loadFramework } from "../frameworks/index.ts";
 import type { Config } from "../platform/config.ts";
-import { createSampleRepository, openRepository, type RepositoryReader } from "../repositories/index.ts";
+import { createHttpServer } from "../platform/http/index.ts";
 import { secretKeyOf } from "../platform/secret-key.ts";
+import { createSampleRepository, openRepository, type RepositoryReader } from "../repositories/index.ts";
 import { describeStart } from "./describe-start.ts";
 
 /** Time to finish what is under way after SIGTERM, milliseconds. */
@@ -18,15 +19,23 @@ export async function startCommand(config: Config): Promise<number> {
   const foundation = await layFoundation(config);
   const { logger } = foundation;
   const reader = await openReader(config);
-  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`;
   const secretKeys = config.secretKeys ?? [secretKeyOf(config.home)];
-  const app = createApp(foundation, { reader, secretKeys, publicUrl, checkResponses: false });
-  const server = await listen(app, config);
+  const app = createApp(foundation, {
+    reader,
+    secretKeys,
+    publicUrl: config.publicUrl,
+    checkResponses: false,
+  });
+  const server = await listen(app, foundation);
   const stopped = stopOnSignal(app, server, foundation);
   await app.start();
-  process.stdout.write(`${await describeStart({ foundation, app, reader, address: addressOf(server, config) })}\n`);
+  process.stdout.write(
+    `${await describeStart({ foundation, app, reader, address: addressOf(server, config) })}\n`,
+  );
   // The first run should not pay for the import of its framework.
-  void loadFramework("ai-sdk").catch((error) => logger.warn({ err: error }, "a framework could not be loaded"));
+  void loadFramework("ai-sdk").catch((error) =>
+    logger.warn({ err: error }, "a framework could not be loaded"),
+  );
   return stopped;
 }
 
@@ -34,14 +43,21 @@ export async function startCommand(config: Config): Promise<number> {
 export async function openReader(config: Config): Promise<RepositoryReader> {
   if (config.repository) return openRepository(config.repository);
   const path = join(config.home, "agents");
-  await createSampleRepository(path, fileURLToPath(new URL("../../examples/agents-repository", import.meta.url)));
+  await createSampleRepository(
+    path,
+    fileURLToPath(new URL("../../examples/agents-repository", import.meta.url)),
+  );
   return openRepository({ kind: "local", path });
 }
 
-async function listen(app: App, config: Config): Promise<Server> {
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }, app.http);
+async function listen(app: App, { config, ids, logger, firstKey }: Foundation): Promise<Server> {
+  const server = createHttpServer(app.http, { ids, logger });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error) => {
+      // The key is stored and shown only once: a port in use must not lose it.
+      if (firstKey && !config.adminKey) process.stdout.write(`Admin key, shown this once: ${firstKey}\n`);
+      reject(error);
+    });
     server.listen(config.port, config.host, resolve);
   });
   return server;
@@ -66,9 +82,8 @@ function stopOnSignal(app: App, server: Server, { logger }: Foundation): Promise
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
       const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
+      await app.stop(graceMs, closed);
       clearTimeout(deadline);
-      await app.stop(graceMs);
       logger.info("stopped");
       logger.flush();
       resolve(0);

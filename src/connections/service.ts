@@ -26,14 +26,18 @@ export interface Connections {
 export function createConnections(sources: readonly ToolSource[]): Connections {
   async function tools(user: ToolUser): Promise<CatalogTool[]> {
     const lists = await Promise.all(
-      sources.map(async (source) => (await source.tools(user)).map((tool) => ({ ...tool, source: source.id }))),
+      sources.map(async (source) =>
+        (await source.tools(user)).map((tool) => ({ ...tool, source: source.id })),
+      ),
     );
     return lists.flat().sort((a, b) => (a.slug < b.slug ? -1 : 1));
   }
 
   async function connections(user: ToolUser) {
     const lists = await Promise.all(
-      sources.map(async (source) => (await source.connections(user)).map((each) => ({ source: source.id, ...each }))),
+      sources.map(async (source) =>
+        (await source.connections(user)).map((each) => ({ source: source.id, ...each })),
+      ),
     );
     return lists.flat();
   }
@@ -41,7 +45,9 @@ export function createConnections(sources: readonly ToolSource[]): Connections {
   async function missing(user: ToolUser, slugs: readonly string[]): Promise<MissingConnection[]> {
     if (slugs.length === 0) return [];
     const known = new Map((await tools(user)).map((tool) => [tool.slug, tool]));
-    const states = new Map((await connections(user)).map((each) => [`${each.source}/${each.provider}`, each]));
+    const states = new Map(
+      (await connections(user)).map((each) => [`${each.source}/${each.provider}`, each]),
+    );
     const byToolkit = new Map<string | null, MissingConnection>();
     for (const slug of slugs) {
       const tool = known.get(slug);
@@ -55,7 +61,10 @@ export function createConnections(sources: readonly ToolSource[]): Connections {
     return [...byToolkit.values()];
   }
 
-  async function prepare(slugs: readonly string[], context: Omit<ToolCallContext, "signal">): Promise<RunTool[]> {
+  async function prepare(
+    slugs: readonly string[],
+    context: Omit<ToolCallContext, "signal">,
+  ): Promise<RunTool[]> {
     if (slugs.length === 0) return [];
     const known = new Map((await tools(context)).map((tool) => [tool.slug, tool]));
     return slugs.flatMap((slug) => {
@@ -63,7 +72,14 @@ export function createConnections(sources: readonly ToolSource[]): Connections {
       const source = sources.find((each) => each.id === tool?.source);
       if (!tool || !source) return [];
       const { description, inputSchema } = tool;
-      return [{ slug, description, inputSchema, execute: (args, signal) => source.call(slug, args, { ...context, signal }) }];
+      return [
+        {
+          slug,
+          description,
+          inputSchema,
+          execute: (args, signal) => source.call(slug, args, { ...context, signal }),
+        },
+      ];
     });
   }
 

@@ -1,13 +1,23 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { plainIssue } from "./plain-issues.ts";
 
-const url = z.url({ protocol: /^https?$/, error: "is not an http(s) URL" }).transform((text) => text.replace(/\/+$/, ""));
+const url = z
+  .url({ protocol: /^https?$/, error: "is not an http(s) URL" })
+  .transform((text) => text.replace(/\/+$/, ""));
 const whole = (min: number, max: number) =>
   z.string().regex(/^\d+$/, "is not a whole number").transform(Number).pipe(z.int().min(min).max(max));
 
 const roleNames = ["web", "worker", "scheduler"] as const;
 export type ProcessRole = (typeof roleNames)[number];
+
+/** Also refuses a stray % in user or password, which could not be decoded later. */
+function isMysqlAddress(text: string): boolean {
+  const address = URL.parse(text);
+  if (!address?.hostname || address.pathname.length < 2) return false;
+  return /^(?:[^%]|%[0-9A-Fa-f]{2})*$/.test(address.username + address.password);
+}
 
 /**
  * Every variable that is read, with the words of the README's table. Defaults are texts, as a shell would
@@ -16,18 +26,32 @@ export type ProcessRole = (typeof roleNames)[number];
 export const Environment = z.object({
   PORT: whole(0, 65_535).prefault("3000").describe("Port to listen on; 0 takes a free one."),
   HOST: z.string().prefault("127.0.0.1").describe("Address to listen on; 0.0.0.0 for all."),
-  ROLLCALL_HOME: z.string().prefault("./.rollcall").describe("Data directory: SQLite database, sealing key, sample repository."),
+  ROLLCALL_HOME: z
+    .string()
+    .prefault("./.rollcall")
+    .describe("Data directory: SQLite database, sealing key, sample repository."),
   ROLLCALL_URL: url.optional().describe("Public base address, used in links; default http://HOST:PORT."),
   DATABASE_URL: z
     .string()
     .regex(/^(mysql:\/\/.+|sqlite:.+)$/, "has to begin with mysql:// or sqlite:")
+    .refine(
+      (text) => text.startsWith("sqlite:") || isMysqlAddress(text),
+      "is not a mysql:// address with a host and a database",
+    )
     .optional()
-    .describe("`mysql://user:password@host/database` or `sqlite:PATH`; default SQLite in the data directory."),
+    .describe(
+      "`mysql://user:password@host/database` or `sqlite:PATH`; default SQLite in the data directory.",
+    ),
   ROLLCALL_REPOSITORY: z
     .string()
     .optional()
-    .describe("A local Git directory, or `owner/name` on GitHub; default a sample repository in the data directory."),
-  ROLLCALL_BRANCH: z.string().optional().describe("Branch to serve; default the repository's own default branch."),
+    .describe(
+      "A local Git directory, or `owner/name` on GitHub; default a sample repository in the data directory.",
+    ),
+  ROLLCALL_BRANCH: z
+    .string()
+    .optional()
+    .describe("Branch to serve; default the repository's own default branch."),
   ROLLCALL_ADMIN_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{20,200}$/, "has to be 20 to 200 printable characters without spaces")
@@ -36,26 +60,52 @@ export const Environment = z.object({
   ROLLCALL_SECRET_KEY: z
     .string()
     .transform((text) => text.split(",").map((key) => key.trim()))
-    .refine((keys) => keys.every((key) => key.length >= 32), "has to be 32 or more characters (each key, when there are several)")
+    .refine(
+      (keys) => keys.every((key) => key.length >= 32),
+      "has to be 32 or more characters (each key, when there are several)",
+    )
     .optional()
-    .describe("Seals secrets in the database; made in the data directory with SQLite, required with MySQL. `new,old` rotates."),
+    .describe(
+      "Seals secrets in the database; made in the data directory with SQLite, required with MySQL. `new,old` rotates.",
+    ),
   ROLLCALL_ROLES: z
     .string()
     .transform((text) => text.split(",").map((role) => role.trim()))
     .pipe(z.array(z.enum(roleNames, `may name ${roleNames.join(", ")}`)).min(1))
     .prefault(roleNames.join(","))
-    .describe("What this process does: `web` answers HTTP, `worker` executes jobs, `scheduler` keeps the catalog current."),
-  ROLLCALL_CONCURRENCY: whole(1, 1_000).prefault("50").describe("Agent runs that one process executes at the same time."),
-  ROLLCALL_API_RATE_LIMIT: whole(0, 1_000_000).prefault("1200").describe("Requests a minute for each API key; 0 is off."),
-  APP_ID: z.string().regex(/^\d+$/, "is not a number").optional().describe("Id of the GitHub App that reads the repository."),
-  PRIVATE_KEY: z.string().optional().describe("The GitHub App's private key (PEM; `\\n` may stand for line ends)."),
+    .describe(
+      "What this process does: `web` answers HTTP, `worker` executes jobs, `scheduler` keeps the catalog current.",
+    ),
+  ROLLCALL_CONCURRENCY: whole(1, 1_000)
+    .prefault("50")
+    .describe("Agent runs that one process executes at the same time."),
+  ROLLCALL_API_RATE_LIMIT: whole(0, 1_000_000)
+    .prefault("1200")
+    .describe("Requests a minute for each API key; 0 is off."),
+  APP_ID: z
+    .string()
+    .regex(/^\d+$/, "is not a number")
+    .optional()
+    .describe("Id of the GitHub App that reads the repository."),
+  PRIVATE_KEY: z
+    .string()
+    .optional()
+    .describe("The GitHub App's private key (PEM; `\\n` may stand for line ends)."),
   PRIVATE_KEY_PATH: z.string().optional().describe("File that holds the GitHub App's private key."),
   GHE_HOST: z.string().optional().describe("Host of a GitHub Enterprise Server."),
-  GHE_PROTOCOL: z.enum(["https", "http"]).prefault("https").describe("Protocol of the GitHub Enterprise Server."),
+  GHE_PROTOCOL: z
+    .enum(["https", "http"])
+    .prefault("https")
+    .describe("Protocol of the GitHub Enterprise Server."),
   OPENAI_API_KEY: z.string().optional().describe("For `openai/…` models."),
   OPENAI_BASE_URL: url.optional().describe("Another address for `openai/…` models."),
-  OPENAI_COMPATIBLE_BASE_URL: url.optional().describe("Address for `openai-compatible/…` models, such as a vLLM server's."),
-  OPENAI_COMPATIBLE_API_KEY: z.string().optional().describe("For `openai-compatible/…` models whose server wants a key."),
+  OPENAI_COMPATIBLE_BASE_URL: url
+    .optional()
+    .describe("Address for `openai-compatible/…` models, such as a vLLM server's."),
+  OPENAI_COMPATIBLE_API_KEY: z
+    .string()
+    .optional()
+    .describe("For `openai-compatible/…` models whose server wants a key."),
   ANTHROPIC_API_KEY: z.string().optional().describe("For `anthropic/…` models."),
   GOOGLE_GENERATIVE_AI_API_KEY: z.string().optional().describe("For `google/…` models."),
   OLLAMA_BASE_URL: url.optional().describe("Address of an Ollama server, for `ollama/…` models."),
@@ -111,9 +161,11 @@ type Variables = z.infer<typeof Environment>;
 /** Reads the environment once. Throws ConfigError; never mentions a value, which might be a secret. */
 export function readConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
-  const parsed = Environment.safeParse(given);
+  const parsed = Environment.safeParse(given, { error: (issue) => `is not usable: ${plainIssue(issue)}` });
   if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path[0]?.toString()} ${issue.message}.`));
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => `${issue.path[0]?.toString()} ${issue.message.replace(/\.$/, "")}.`),
+    );
   }
   const vars = parsed.data;
   const home = resolve(vars.ROLLCALL_HOME);
@@ -137,7 +189,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       openai: { apiKey: vars.OPENAI_API_KEY, baseUrl: vars.OPENAI_BASE_URL },
       anthropic: { apiKey: vars.ANTHROPIC_API_KEY },
       google: { apiKey: vars.GOOGLE_GENERATIVE_AI_API_KEY },
-      "openai-compatible": { apiKey: vars.OPENAI_COMPATIBLE_API_KEY, baseUrl: vars.OPENAI_COMPATIBLE_BASE_URL },
+      "openai-compatible": {
+        apiKey: vars.OPENAI_COMPATIBLE_API_KEY,
+        baseUrl: vars.OPENAI_COMPATIBLE_BASE_URL,
+      },
       ollama: { baseUrl: vars.OLLAMA_BASE_URL },
     },
     logLevel: vars.LOG_LEVEL,
@@ -147,7 +202,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 function databaseOf(vars: Variables, home: string): DatabaseConfig {
   const text = vars.DATABASE_URL;
   if (text?.startsWith("mysql:")) return { engine: "mysql", url: text };
-  return { engine: "sqlite", path: text ? resolve(text.slice("sqlite:".length)) : resolve(home, "rollcall.sqlite") };
+  return {
+    engine: "sqlite",
+    path: text ? resolve(text.slice("sqlite:".length)) : resolve(home, "rollcall.sqlite"),
+  };
 }
 
 function repositoryOf(vars: Variables): RepositoryConfig | undefined {
@@ -163,7 +221,13 @@ function repositoryOf(vars: Variables): RepositoryConfig | undefined {
     ]);
   }
   const baseUrl = vars.GHE_HOST ? `${vars.GHE_PROTOCOL}://${vars.GHE_HOST}/api/v3` : undefined;
-  return { kind: "github", owner: onGitHub[1], repo: onGitHub[2], branch, app: { appId: vars.APP_ID, privateKey, baseUrl } };
+  return {
+    kind: "github",
+    owner: onGitHub[1],
+    repo: onGitHub[2],
+    branch,
+    app: { appId: vars.APP_ID, privateKey, baseUrl },
+  };
 }
 
 function privateKeyOf(vars: Variables): string | undefined {

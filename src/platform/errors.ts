@@ -7,7 +7,12 @@ export class AppError extends Error {
   readonly details: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, details?: unknown, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    message: string,
+    details?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     super(message);
     this.name = "AppError";
     this.status = status;

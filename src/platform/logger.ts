@@ -1,4 +1,11 @@
-import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
+import {
+  type DestinationStream,
+  destination,
+  type Logger,
+  type LoggerOptions,
+  pino,
+  stdSerializers,
+} from "pino";
 import type { Redactor } from "./redact.ts";
 
 export type { DestinationStream as LogStream, Logger } from "pino";

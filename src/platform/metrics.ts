@@ -23,7 +23,12 @@ export function createMetrics(db: Database): Metrics {
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
     registers,
   });
-  const claimed = new Counter({ name: "rollcall_jobs_claimed_total", help: "Jobs taken from the queue.", labelNames: ["kind"], registers });
+  const claimed = new Counter({
+    name: "rollcall_jobs_claimed_total",
+    help: "Jobs taken from the queue.",
+    labelNames: ["kind"],
+    registers,
+  });
   const jobs = new Histogram({
     name: "rollcall_job_duration_seconds",
     help: "Executions of jobs by outcome.",
@@ -54,7 +59,11 @@ export function createMetrics(db: Database): Metrics {
 }
 
 function addQueueGauges(db: Database, registers: Registry[]): void {
-  const age = new Gauge({ name: "rollcall_jobs_oldest_seconds", help: "Age of the oldest job that waits.", registers });
+  const age = new Gauge({
+    name: "rollcall_jobs_oldest_seconds",
+    help: "Age of the oldest job that waits.",
+    registers,
+  });
   new Gauge({
     name: "rollcall_jobs",
     help: "Jobs in the queue by state.",

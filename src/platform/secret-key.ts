@@ -8,7 +8,7 @@ import { join } from "node:path";
  */
 export function secretKeyOf(home: string): string {
   const path = join(home, "secret.key");
-  mkdirSync(home, { recursive: true });
+  mkdirSync(home, { recursive: true, mode: 0o700 });
   try {
     writeFileSync(path, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {

@@ -18,7 +18,13 @@ export function runEndpoints(runs: Runs): Endpoint[] {
       response: z.object({ run_id: z.string() }),
       async handle({ actor, body, write }) {
         const { id, rows, committed } = await runs.prepare(actor, body);
-        return write.insert({ answer: { run_id: id }, target: id, details: { agent: body.agent }, rows, committed });
+        return write.insert({
+          answer: { run_id: id },
+          target: id,
+          details: { agent: body.agent },
+          rows,
+          committed,
+        });
       },
     }),
     defineEndpoint({

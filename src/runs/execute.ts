@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Agents } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
@@ -5,8 +6,8 @@ import { type AgentSpec, type FrameworkRunner, RunFailure, type RunTool } from "
 import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
 import { type Clock, startOfDay } from "../platform/clock.ts";
-import type { Database } from "../platform/db/index.ts";
-import { errorText } from "../platform/errors.ts";
+import { afterCommit, type Database, isDatabaseAway, type Tx } from "../platform/db/index.ts";
+import { AppError, errorText } from "../platform/errors.ts";
 import { idFloor } from "../platform/ids.ts";
 import { type Job, type JobKind, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -20,7 +21,9 @@ import {
   countToolCall,
   endIdleRun,
   endRun,
+  finalEvent,
   findRuns,
+  keepEvents,
   type RunEnd,
   type RunRow,
   type RunSpending,
@@ -51,6 +54,9 @@ const RunPayload = z.object({ runId: z.string() });
 /** A first execution and two more: what happens when workers keep dying under a run. */
 const maxAttempts = 3;
 
+/** Between two tries to store what a run has come to while the database is away. */
+const storeAgainMs = 500;
+
 /** Why a run's signal was aborted, where that decides how the run ends. */
 class Stopped extends Error {
   readonly code: "cancelled" | "timeout";
@@ -68,7 +74,6 @@ interface Execution {
   trace: Trace;
   controller: AbortController;
   spending: RunSpending;
-  toolCalls: number;
 }
 
 export interface Executor {
@@ -83,15 +88,25 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, clock, signals } = deps;
   const active = new Map<string, Execution>();
   const loadRun = createBatchLoader((ids: readonly string[]) => findRuns(db.read, ids));
-  const idle: RunSpending = { model: null, tokens: { input: 0, output: 0, cached: 0 }, costUsd: null };
-
   async function handle(job: Execution["job"]): Promise<void> {
-    const run = await loadRun(job.payload.runId);
-    if (!run || isFinal(run)) return;
-    const trace = createTrace({ ...deps, runId: run.id, attempt: job.attempt, stored: () => signals.notify(run.id) });
-    const execution: Execution = { run, job, trace, controller: new AbortController(), spending: idle, toolCalls: 0 };
+    const seen = await loadRun(job.payload.runId);
+    if (!seen || isFinal(seen)) return;
+    const trace = createTrace({
+      ...deps,
+      runId: seen.id,
+      attempt: job.attempt,
+      stored: () => signals.notify(seen.id),
+    });
     trace.add({ type: "run.started" });
-    await begin(execution);
+    const run = await begin(seen, job, trace);
+    if (!run) return;
+    const execution: Execution = {
+      run,
+      job,
+      trace,
+      controller: new AbortController(),
+      spending: spendingOf(run),
+    };
     active.set(run.id, execution);
     const forward = () => execution.controller.abort(job.signal.reason);
     job.signal.addEventListener("abort", forward, { once: true });
@@ -99,23 +114,27 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       await finish(execution, await outcomeOf(execution));
     } catch (error) {
       // Nobody executes it until its job is claimed again.
-      if (job.signal.aborted) await db.transaction((tx) => releaseRun(tx, run.id, job.attempt));
+      await db.transaction((tx) => releaseRun(tx, run.id, job.attempt)).catch(() => {});
       throw error;
     } finally {
       job.signal.removeEventListener("abort", forward);
-      active.delete(run.id);
+      if (active.get(run.id) === execution) active.delete(run.id);
     }
   }
 
-  async function begin({ run, job, trace }: Execution): Promise<void> {
+  /** The run as this attempt finds it, undefined when it has ended meanwhile. */
+  async function begin(run: RunRow, job: Execution["job"], trace: Trace): Promise<RunRow | undefined> {
     const begun = await db.commit({
       run: (tx) => beginRun(tx, run.id, job.attempt, clock()),
       // The first event waits for the others: most runs are over before anybody can look.
     });
-    if (!begun) {
-      trace.take();
-      throw new LeaseLost(`Run ${run.id} is executed by a newer attempt or has ended.`);
-    }
+    if (begun && job.attempt === 1) return run;
+    // Until the attempt before was fenced off, it could still call tools.
+    const now = await loadRun(run.id);
+    if (begun && now) return now;
+    trace.take();
+    if (!now || isFinal(now)) return undefined;
+    throw new LeaseLost(`Run ${run.id} is executed by a newer attempt.`);
   }
 
   /** Executes the run and says how it ended. Throws only when its result must not count. */
@@ -124,9 +143,16 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     let timer: NodeJS.Timeout | undefined;
     try {
       if (run.cancel_requested_at !== null) throw new Stopped("cancelled");
-      if (run.tool_calls > 0) throw new RunFailure("worker_lost", `Attempt ${run.attempt} had made ${run.tool_calls} tool calls.`);
+      if (run.tool_calls > 0)
+        throw new RunFailure(
+          "worker_lost",
+          `The worker that was lost had made ${run.tool_calls} tool calls.`,
+        );
       const spec = await deps.agents.spec(run.spec_sha);
-      timer = setTimeout(() => controller.abort(new Stopped("timeout")), spec.parameters.timeoutSeconds * 1000);
+      timer = setTimeout(
+        () => controller.abort(new Stopped("timeout")),
+        spec.parameters.timeoutSeconds * 1000,
+      );
       const output = await runAgent(execution, spec);
       return { status: "succeeded", output, failureCode: null, errorDetails: null, finishedAt: clock() };
     } catch (error) {
@@ -141,7 +167,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const resolved = resolveModel(spec.model, await deps.modelKeys(run.workspace_id));
     if (!resolved.ok) throw new RunFailure("model_not_configured", resolved.reason);
     const { model } = resolved;
-    execution.spending = { ...idle, tokens: { ...idle.tokens }, model: model.ref, costUsd: 0 };
+    execution.spending = { model: model.ref, tokens: { input: 0, output: 0, cached: 0 }, costUsd: 0 };
     const spentToday = await spentBefore(run, spec);
     checkBudget(spec.budget, 0, spentToday);
     const tools = await toolsOf(execution, spec);
@@ -180,16 +206,32 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const [missing] = await deps.connections.missing(user, spec.connections);
     if (missing) throw new RunFailure("connection_missing", `Not connected: ${missing.slugs.join(", ")}.`);
     const tools = await deps.connections.prepare(spec.connections, { ...user, commitSha: run.commit_sha });
-    return tools.map((tool) => ({ ...tool, execute: (args, signal) => callTool(execution, tool, args, signal) }));
+    return tools.map((tool) => ({
+      ...tool,
+      execute: (args, signal) => callTool(execution, tool, args, signal),
+    }));
   }
 
   /** Counted before it is made, under the fence: after a crash nobody makes the call a second time. */
-  async function callTool({ run, job, spending, trace, controller }: Execution, tool: RunTool, args: unknown, signal: AbortSignal) {
-    const allowed = await db.commit({ run: (tx) => countToolCall(tx, run.id, job.attempt, spending), rows: trace.take() });
+  async function callTool(
+    { run, job, spending, trace, controller }: Execution,
+    tool: RunTool,
+    args: unknown,
+    signal: AbortSignal,
+  ) {
+    const rows = trace.take();
+    const count = (tx: Tx) => countToolCall(tx, run.id, job.attempt, spending);
+    // An earlier try whose commit was in doubt may have stored the events.
+    const countAgain = (tx: Tx) => keepEvents(tx, rows).then(() => count(tx));
+    const allowed = await whileAway(controller.signal, (again) =>
+      db.commit(again ? { run: countAgain } : { run: count, rows }),
+    );
     if (!allowed) {
-      controller.abort(new LeaseLost(`Run ${run.id} may make no more tool calls under attempt ${job.attempt}.`));
-      throw controller.signal.reason;
+      const [cancelled] = await cancelRequested(db.read, [run.id]);
+      const lost = `Run ${run.id} may make no more tool calls under attempt ${job.attempt}.`;
+      controller.abort(cancelled ? new Stopped("cancelled") : new LeaseLost(lost));
     }
+    controller.signal.throwIfAborted();
     return tool.execute(args, signal);
   }
 
@@ -200,27 +242,60 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       const status = reason.code === "cancelled" ? "cancelled" : "failed";
       return { ...base, status, failureCode: reason.code, errorDetails: null };
     }
-    if (job.signal.aborted) throw reason;
+    if (job.signal.aborted || reason instanceof LeaseLost) throw reason;
+    // Nothing is wrong with the run: its job is tried again.
+    if (isAway(error)) throw error;
     if (error instanceof RunFailure) {
-      return { ...base, status: "failed", failureCode: error.code, errorDetails: deps.redactor.scrub(error.details) };
+      return {
+        ...base,
+        status: "failed",
+        failureCode: error.code,
+        errorDetails: deps.redactor.scrub(error.details),
+      };
     }
     deps.logger.error({ err: error, runId: run.id }, "a run failed inside Rollcall");
-    return { ...base, status: "failed", failureCode: "internal", errorDetails: deps.redactor.scrub(errorText(error)) };
+    return {
+      ...base,
+      status: "failed",
+      failureCode: "internal",
+      errorDetails: deps.redactor.scrub(errorText(error)),
+    };
   }
 
   async function finish({ run, job, trace, spending }: Execution, end: RunEnd): Promise<void> {
-    trace.add({ type: "run.finished", status: end.status, ...(end.failureCode ? { failureCode: end.failureCode } : {}) });
+    trace.add({
+      type: "run.finished",
+      status: end.status,
+      ...(end.failureCode ? { failureCode: end.failureCode } : {}),
+    });
     const rows = trace.take();
     await trace.settled();
-    await db.commit({
-      async run(tx) {
-        if (!(await endRun(tx, run.id, job.attempt, end, spending))) throw new LeaseLost(`Run ${run.id} was taken over.`);
-        await job.complete(tx);
-      },
-      rows,
-      committed: () => signals.notify(run.id),
-    });
+    const store = async (tx: Tx) => {
+      if (!(await endRun(tx, run.id, job.attempt, end, spending)))
+        throw new LeaseLost(`Run ${run.id} was taken over.`);
+      await job.complete(tx);
+    };
+    const committed = () => signals.notify(run.id);
+    await whileAway(job.signal, () => db.commit({ run: store, rows, committed }));
     deps.ended(end.status, end.failureCode);
+  }
+
+  /** The last worker is lost, too: nobody executes the run any more. */
+  async function giveUp(tx: Tx, runId: string, error: string): Promise<void> {
+    const end: RunEnd = {
+      status: "failed",
+      output: null,
+      failureCode: "worker_lost",
+      errorDetails: deps.redactor.scrub(error),
+      finishedAt: clock(),
+    };
+    if (!(await endIdleRun(tx, runId, end))) return;
+    const { table, row } = await finalEvent(tx, runId, end);
+    await tx(table).insert(row);
+    afterCommit(tx, () => {
+      signals.notify(runId);
+      deps.ended(end.status, end.failureCode);
+    });
   }
 
   const abort = (runId: string) => active.get(runId)?.controller.abort(new Stopped("cancelled"));
@@ -238,10 +313,33 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       maxAttempts,
       backoff: { base: 500, cap: 10_000 },
       handle,
-      async onDead(tx, { runId }, error) {
-        const end: RunEnd = { status: "failed", output: null, failureCode: "worker_lost", errorDetails: deps.redactor.scrub(error), finishedAt: clock() };
-        if (await endIdleRun(tx, runId, end)) deps.ended("failed", "worker_lost");
-      },
+      onDead: (tx, { runId }, error) => giveUp(tx, runId, error),
     },
   };
 }
+
+/**
+ * Does `work` until the database is there for it: a lease outlives a short absence, and an answer of a model
+ * that was paid for is not thrown away for one. Rejects with the signal's reason once that is aborted.
+ */
+async function whileAway<T>(signal: AbortSignal, work: (again: boolean) => Promise<T>): Promise<T> {
+  for (let again = false; ; again = true) {
+    try {
+      return await work(again);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      await sleep(storeAgainMs, undefined, { signal }).catch(() => {});
+      signal.throwIfAborted();
+    }
+  }
+}
+
+const isAway = (error: unknown) =>
+  isDatabaseAway(error) || (error instanceof AppError && error.status === 503);
+
+/** What earlier attempts have used up, as far as it was stored. */
+const spendingOf = (run: RunRow): RunSpending => ({
+  model: run.model,
+  tokens: { input: run.tokens_input, output: run.tokens_output, cached: run.tokens_cached },
+  costUsd: run.cost_usd,
+});

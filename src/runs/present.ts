@@ -28,7 +28,10 @@ export function presentRun(row: RunRow, role: Role): Run {
     createdAt: toInstant(row.created_at),
     startedAt: toInstant(row.started_at),
     finishedAt: toInstant(row.finished_at),
-    durationMs: row.finished_at === null || row.started_at === null ? null : Math.max(0, row.finished_at - row.started_at),
+    durationMs:
+      row.finished_at === null || row.started_at === null
+        ? null
+        : Math.max(0, row.finished_at - row.started_at),
     ...failureOf(row, role),
   };
 }

@@ -16,16 +16,17 @@ export function createRunSignals(): RunSignals {
       for (const each of wake) each();
     },
     next(runId, ms, signal) {
+      const set = waiting.get(runId) ?? new Set();
       return new Promise((resolve) => {
         const done = () => {
           clearTimeout(timer);
           signal.removeEventListener("abort", done);
-          waiting.get(runId)?.delete(done);
+          set.delete(done);
+          if (set.size === 0 && waiting.get(runId) === set) waiting.delete(runId);
           resolve();
         };
         const timer = setTimeout(done, ms);
         signal.addEventListener("abort", done, { once: true });
-        const set = waiting.get(runId) ?? new Set();
         waiting.set(runId, set.add(done));
         if (signal.aborted) done();
       });

@@ -55,7 +55,11 @@ export const CreateRun = z.strictObject({
   agent: text(200),
   message: text(1_000_000).default(""),
   version: z
-    .union([z.literal(["stable", "draft"]), z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."), z.int().positive()])
+    .union([
+      z.literal(["stable", "draft"]),
+      z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."),
+      z.int().positive(),
+    ])
     .transform(String)
     .optional()
     .describe("stable, draft or a snapshot's number; default stable when there is one, else draft."),
@@ -67,7 +71,10 @@ const environments = ["production", "development"] as const;
 export const ListRuns = z.strictObject({
   status: z.enum(runStatuses).optional(),
   agent: z.string().max(200).optional(),
-  trigger: z.enum(runTriggers).optional().describe("eval shows the runs of eval cases, which are left out otherwise."),
+  trigger: z
+    .enum(runTriggers)
+    .optional()
+    .describe("eval shows the runs of eval cases, which are left out otherwise."),
   environment: z
     .string()
     .transform((list) => list.split(",").map((each) => each.trim()))
@@ -75,7 +82,10 @@ export const ListRuns = z.strictObject({
     .optional()
     .describe("production, development, or both with a comma."),
   limit: Limit.describe("Runs on a page, 1 to 200."),
-  before: z.string().regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.").optional(),
+  before: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
+    .optional(),
 });
 export type ListRuns = z.infer<typeof ListRuns>;
 

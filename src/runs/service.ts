@@ -8,7 +8,17 @@ import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { RunSignals } from "./run-signals.ts";
 import type { CreateRun, ListRuns } from "./schema.ts";
-import { endIdleRun, eventRow, eventsAfter, findRun, listRuns, lockRun, newRunRow, type RunRow, requestCancel } from "./store.ts";
+import {
+  endIdleRun,
+  eventsAfter,
+  finalEvent,
+  findRun,
+  listRuns,
+  lockRun,
+  newRunRow,
+  type RunRow,
+  requestCancel,
+} from "./store.ts";
 
 /** The kind of job that executes a run. */
 export const runJob = "run";
@@ -41,7 +51,10 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
     const version = await agents.resolve(actor.workspaceId, request.agent, request.version);
     const missing = await connections.missing(actor, version.connections);
     if (missing.length > 0) {
-      throw unprocessable("The agent needs tools that you have not connected; authorise them under Connections first.", { missing });
+      throw unprocessable(
+        "The agent needs tools that you have not connected; authorise them under Connections first.",
+        { missing },
+      );
     }
     const id = ids("run");
     const run = newRunRow({
@@ -58,7 +71,11 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
       message: request.message,
       created_at: clock(),
     });
-    return { id, rows: [run, queue.row({ kind: runJob, payload: { runId: id } })], committed: () => queue.wake(runJob) };
+    return {
+      id,
+      rows: [run, queue.row({ kind: runJob, payload: { runId: id } })],
+      committed: () => queue.wake(runJob),
+    };
   }
 
   async function get(workspaceId: string, id: string): Promise<RunRow> {
@@ -68,7 +85,12 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
   }
 
   /** The run once it has ended, or as it is after that many seconds. */
-  async function waitFor(workspaceId: string, id: string, seconds: number, signal: AbortSignal): Promise<RunRow> {
+  async function waitFor(
+    workspaceId: string,
+    id: string,
+    seconds: number,
+    signal: AbortSignal,
+  ): Promise<RunRow> {
     const deadline = performance.now() + seconds * 1000;
     for (;;) {
       const changed = signals.next(id, Math.min(pollMs, Math.max(0, deadline - performance.now())), signal);
@@ -82,12 +104,19 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
   async function cancel(tx: Tx, workspaceId: string, id: string): Promise<RunRow> {
     const run = await lockRun(tx, workspaceId, id);
     if (!run) throw notFound(`No run has the id ${id}.`);
-    if (run.status === "succeeded" || run.status === "failed") throw conflict(`The run has ${run.status} already.`);
+    if (run.status === "succeeded" || run.status === "failed")
+      throw conflict(`The run has ${run.status} already.`);
     const now = clock();
     if (run.status === "queued") {
-      const end = { status: "cancelled", output: null, failureCode: "cancelled", errorDetails: null, finishedAt: now } as const;
+      const end = {
+        status: "cancelled",
+        output: null,
+        failureCode: "cancelled",
+        errorDetails: null,
+        finishedAt: now,
+      } as const;
       await endIdleRun(tx, id, end);
-      const { table, row } = eventRow({ run_id: id, attempt: run.attempt, seq: 1_000_000, type: "run.finished", data: '{"status":"cancelled"}', at: now });
+      const { table, row } = await finalEvent(tx, id, end);
       await tx(table).insert(row);
     } else if (run.status === "running") {
       await requestCancel(tx, id, now);
@@ -98,7 +127,12 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
   }
 
   /** The trace from a position on, as it grows, until the run has ended. */
-  async function* trace(id: string, workspaceId: string, after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+  async function* trace(
+    id: string,
+    workspaceId: string,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamEvent> {
     let [attempt, seq] = positionOf(after);
     while (!signal.aborted) {
       const changed = signals.next(id, pollMs, signal);
@@ -107,7 +141,11 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
       const events = await eventsAfter(db.read, id, attempt, seq);
       for (const event of events) {
         ({ attempt, seq } = event);
-        yield { id: `${attempt}-${seq}`, event: event.type, data: { at: new Date(event.at).toISOString(), ...JSON.parse(event.data) } };
+        yield {
+          id: `${attempt}-${seq}`,
+          event: event.type,
+          data: { at: new Date(event.at).toISOString(), ...JSON.parse(event.data) },
+        };
       }
       if (ended && events.length === 0) return;
       if (events.length === 0) await changed;

@@ -93,6 +93,29 @@ export const newRunRow = (run: NewRun): Rows[number] => ({
 
 export const eventRow = (event: RunEventRow): Rows[number] => ({ table: "run_events", row: { ...event } });
 
+/** Stores events of `eventRow`; those that are stored already stay as they are. */
+export async function keepEvents(tx: Tx, events: Rows): Promise<void> {
+  if (events.length > 0)
+    await tx("run_events")
+      .insert(events.map(({ row }) => row))
+      .onConflict(["run_id", "attempt", "seq"])
+      .ignore();
+}
+
+/** Behind every event of an attempt that nobody follows any more. */
+const lastSeq = 1_000_000;
+
+/** The last event of a run that ends without an executor; one of the attempt that had it last. */
+export async function finalEvent(
+  tx: Tx,
+  id: string,
+  { status, failureCode, finishedAt }: RunEnd,
+): Promise<Rows[number]> {
+  const { attempt } = await tx("runs").where({ id }).first("attempt");
+  const data = JSON.stringify({ status, ...(failureCode ? { failureCode } : {}) });
+  return eventRow({ run_id: id, attempt, seq: lastSeq, type: "run.finished", data, at: finishedAt });
+}
+
 export async function findRun(q: Queryable, workspaceId: string, id: string): Promise<RunRow | undefined> {
   return q("runs").where({ id, workspace_id: workspaceId }).first();
 }
@@ -104,13 +127,17 @@ export async function findRuns(q: Queryable, ids: readonly string[]): Promise<Ma
 
 /** Newest first, one more than the limit when there are more. */
 export async function listRuns(q: Queryable, workspaceId: string, filter: ListRuns): Promise<RunRow[]> {
-  const query = q<RunRow>("runs").where({ workspace_id: workspaceId }).orderBy("id", "desc").limit(filter.limit + 1);
+  const query = q<RunRow>("runs")
+    .where({ workspace_id: workspaceId })
+    .orderBy("id", "desc")
+    .limit(filter.limit + 1);
   // `listed` stands in the indexes where a condition on the trigger could not be used.
   if (filter.trigger) query.where({ trigger: filter.trigger });
   else query.where({ listed: 1 });
   if (filter.status) query.where({ status: filter.status });
   if (filter.agent) query.where({ agent: filter.agent });
-  if (filter.environment?.length === 1) query.where({ environment: filter.environment[0] });
+  const [environment, ...others] = new Set(filter.environment);
+  if (environment && others.length === 0) query.where({ environment });
   if (filter.before) query.where("id", "<", filter.before);
   return query;
 }
@@ -129,7 +156,12 @@ export async function beginRun(tx: Tx, id: string, attempt: number, now: number)
 }
 
 /** Counts a tool call before it is made, with what was spent so far. False: this attempt may call nothing more. */
-export async function countToolCall(tx: Tx, id: string, attempt: number, spending: RunSpending): Promise<boolean> {
+export async function countToolCall(
+  tx: Tx,
+  id: string,
+  attempt: number,
+  spending: RunSpending,
+): Promise<boolean> {
   const changed = await tx("runs")
     .where({ id, attempt, status: "running" })
     .whereNull("cancel_requested_at")
@@ -138,7 +170,13 @@ export async function countToolCall(tx: Tx, id: string, attempt: number, spendin
 }
 
 /** Stores the end of a run. False: this attempt's result does not count. */
-export async function endRun(tx: Tx, id: string, attempt: number, end: RunEnd, spending: RunSpending): Promise<boolean> {
+export async function endRun(
+  tx: Tx,
+  id: string,
+  attempt: number,
+  end: RunEnd,
+  spending: RunSpending,
+): Promise<boolean> {
   const changed = await tx("runs")
     .where({ id, attempt, status: "running" })
     .update({ ...endColumns(end), ...spendingColumns(spending) });
@@ -147,7 +185,9 @@ export async function endRun(tx: Tx, id: string, attempt: number, end: RunEnd, s
 
 /** Ends a run that nobody executes. False: it had ended already. */
 export async function endIdleRun(tx: Tx, id: string, end: RunEnd): Promise<boolean> {
-  return (await tx("runs").where({ id }).whereIn("status", ["queued", "running"]).update(endColumns(end))) === 1;
+  return (
+    (await tx("runs").where({ id }).whereIn("status", ["queued", "running"]).update(endColumns(end))) === 1
+  );
 }
 
 /** Puts a run back that its worker has to leave. */
@@ -157,7 +197,10 @@ export async function releaseRun(tx: Tx, id: string, attempt: number): Promise<v
 
 /** Asks whoever executes the run to stop. */
 export async function requestCancel(tx: Tx, id: string, now: number): Promise<void> {
-  await tx("runs").where({ id, status: "running" }).whereNull("cancel_requested_at").update({ cancel_requested_at: now });
+  await tx("runs")
+    .where({ id, status: "running" })
+    .whereNull("cancel_requested_at")
+    .update({ cancel_requested_at: now });
 }
 
 /** The run, locked until the transaction ends. */
@@ -171,7 +214,12 @@ export async function cancelRequested(q: Queryable, ids: readonly string[]): Pro
 }
 
 /** Dollars that the agent's runs have cost since the id `fromId` was the newest possible. */
-export async function spentSince(q: Queryable, workspaceId: string, agent: string, fromId: string): Promise<number> {
+export async function spentSince(
+  q: Queryable,
+  workspaceId: string,
+  agent: string,
+  fromId: string,
+): Promise<number> {
   const row = await q("runs")
     .where({ workspace_id: workspaceId, agent })
     .where("id", ">=", fromId)
@@ -181,10 +229,17 @@ export async function spentSince(q: Queryable, workspaceId: string, agent: strin
 }
 
 /** Events after a position, in order. */
-export async function eventsAfter(q: Queryable, runId: string, attempt: number, seq: number): Promise<RunEventRow[]> {
+export async function eventsAfter(
+  q: Queryable,
+  runId: string,
+  attempt: number,
+  seq: number,
+): Promise<RunEventRow[]> {
   return q<RunEventRow>("run_events")
     .where({ run_id: runId })
-    .where((later) => later.where("attempt", ">", attempt).orWhere((same) => same.where({ attempt }).where("seq", ">", seq)))
+    .where((later) =>
+      later.where("attempt", ">", attempt).orWhere((same) => same.where({ attempt }).where("seq", ">", seq)),
+    )
     .orderBy(["attempt", "seq"])
     .limit(500);
 }

@@ -5,7 +5,10 @@ import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
 import { eventRow } from "./store.ts";
 
-type RunTraceEvent = TraceEvent | { type: "run.started" } | { type: "run.finished"; status: string; failureCode?: string };
+type RunTraceEvent =
+  | TraceEvent
+  | { type: "run.started" }
+  | { type: "run.finished"; status: string; failureCode?: string };
 
 /** The events of one attempt of a run on their way to the database. */
 export interface Trace {
@@ -59,7 +62,16 @@ export function createTrace({ db, clock, logger, redactor, runId, attempt, store
     settled: () => storing,
     add({ type, ...data }) {
       seq++;
-      pending.push(eventRow({ run_id: runId, attempt, seq, type, data: bounded(redactor.scrub(JSON.stringify(data))), at: clock() }));
+      pending.push(
+        eventRow({
+          run_id: runId,
+          attempt,
+          seq,
+          type,
+          data: bounded(redactor.scrub(JSON.stringify(data))),
+          at: clock(),
+        }),
+      );
       timer ??= setTimeout(flush, flushMs);
     },
   };

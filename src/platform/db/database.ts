@@ -89,7 +89,9 @@ export function openDatabase(config: DatabaseConfig): Database {
     },
     warnings: () => warningsOf(config, writer),
     async close() {
-      await Promise.all([writer.destroy(), read === writer ? undefined : read.destroy()]);
+      // SQLite moves its log into the file when the last connection that may write is closed.
+      if (read !== writer) await read.destroy();
+      await writer.destroy();
     },
   };
 }
@@ -109,7 +111,7 @@ function openPools(config: DatabaseConfig): { read: Knex; writer: Knex } {
     const pool = knexFactory(mysqlKnexConfig(config.url));
     return { read: pool, writer: pool };
   }
-  mkdirSync(dirname(config.path), { recursive: true });
+  mkdirSync(dirname(config.path), { recursive: true, mode: 0o700 });
   // One connection writes; a second one reads what is committed, so that no read waits for a transaction.
   return {
     writer: knexFactory(sqliteKnexConfig(config.path, false)),

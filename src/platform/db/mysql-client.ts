@@ -71,7 +71,7 @@ export function mysqlKnexConfig(url: string, client = TimedMysqlClient): Knex.Co
       database: address.pathname.slice(1),
       charset: "utf8mb4",
       connectTimeout: 3_000,
-      ...(address.searchParams.has("ssl") ? { ssl: {} } : {}),
+      ...(isOn(address.searchParams.get("ssl")) ? { ssl: {} } : {}),
     },
     acquireConnectionTimeout: 5_000,
     pool: {
@@ -89,4 +89,9 @@ export function mysqlKnexConfig(url: string, client = TimedMysqlClient): Knex.Co
     // Knex prints every failed attempt to connect; callers report what matters.
     log: { warn() {}, error() {}, debug() {}, deprecate() {} },
   };
+}
+
+/** `?ssl` and `?ssl=true` ask for TLS; `?ssl=false` and `?ssl=0` do not. */
+function isOn(value: string | null): boolean {
+  return value !== null && value !== "false" && value !== "0";
 }

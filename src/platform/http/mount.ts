@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/index.ts";
 import { AppError, forbidden, notFound } from "../errors.ts";
+import { plainIssue } from "../plain-issues.ts";
 import { type Actor, atLeast } from "./actor.ts";
 import { sendJson, validationError } from "./answer-error.ts";
 import type { Endpoint, JsonEndpoint } from "./endpoint.ts";
@@ -139,7 +140,7 @@ function check(shape: z.ZodType | undefined, value: unknown, where: "body" | "qu
       unknown.map((path) => ({ path, message: "This field is not known here." })),
     );
   }
-  const parsed = shape.safeParse(value);
+  const parsed = shape.safeParse(value, { error: plainIssue });
   if (!parsed.success) throw validationError(parsed.error, where);
   return parsed.data;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
-import { type Database, isUniqueViolation, type Tx } from "../db/index.ts";
-import { tooMany } from "../errors.ts";
+import { type Database, isDatabaseAway, isUniqueViolation, type Tx } from "../db/index.ts";
+import { AppError, tooMany } from "../errors.ts";
 
 const windowMs = 60_000;
 
@@ -46,14 +46,18 @@ export function createRateLimit(db: Database, clock: Clock, name: string, limit:
       if (limit === 0) return {};
       const lease = leaseOf(key);
       while (lease.tokens === 0) {
+        // Asking the database again would not help before the window is over.
+        if (lease.used >= limit) throw refusal(lease);
         lease.pending ??= leaseTokens(db, `${name}:${key}`, lease.windowStart, block, limit)
+          .catch((error) => {
+            // A limit protects the service; it must not be what fails while the database cannot be written.
+            if (isDatabaseAway(error instanceof AppError ? error.cause : error))
+              return { tokens: 1, used: lease.used };
+            throw error;
+          })
           .then(({ tokens, used }) => {
             lease.tokens += tokens;
             lease.used = used;
-            if (tokens === 0) {
-              const wait = secondsLeft(lease.windowStart);
-              throw tooMany(`More than ${limit} calls in this minute; wait ${wait} s.`, wait, headers(lease));
-            }
           })
           .finally(() => {
             lease.pending = undefined;
@@ -64,6 +68,11 @@ export function createRateLimit(db: Database, clock: Clock, name: string, limit:
       return headers(lease);
     },
   };
+
+  function refusal(lease: Lease) {
+    const wait = secondsLeft(lease.windowStart);
+    return tooMany(`More than ${limit} calls in this minute; wait ${wait} s.`, wait, headers(lease));
+  }
 
   function headers(lease: Lease): Record<string, string> {
     return {

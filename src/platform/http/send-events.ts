@@ -16,6 +16,10 @@ export async function sendEvents(
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",
   });
+  if (res.req.method === "HEAD") {
+    res.end();
+    return;
+  }
   res.flushHeaders();
   const keepAlive = setInterval(() => res.write(": still here\n\n"), keepAliveMs);
   try {

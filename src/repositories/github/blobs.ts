@@ -5,7 +5,7 @@ import type { BlobNode } from "./answers.ts";
 import type { GitHubApi } from "./api.ts";
 
 /** Objects of one GraphQL query: well below where GitHub begins to time out. */
-const BATCH_COUNT = 100;
+const BATCH_COUNT = 250;
 /** Text of one GraphQL answer. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Single blobs that are fetched at the same time. */
