@@ -68,6 +68,22 @@ describe.skipIf(inject("mysqlUrl") === null)("a MySQL server that goes away", ()
     expect(await stored(database.db)).toEqual(["wsp_1", "wsp_2"]);
   });
 
+  it("an error of the work itself comes through although the rollback finds no connection", async () => {
+    const proxy = await startFaultProxy(server());
+    const db = openThrough(proxy, database);
+    const own = new Error("mine");
+    let tries = 0;
+    const failing = db.transaction(async (tx) => {
+      tries++;
+      await tx("workspaces").insert(workspaceRow(1).row);
+      proxy.dropAll();
+      throw own;
+    });
+    await expect(failing).rejects.toBe(own);
+    expect(tries).toBe(1);
+    expect(await stored(database.db)).toEqual([]);
+  });
+
   describe.each(["request", "answer"] as const)("a commit whose %s is lost", (where) => {
     it("stores each unit of a group once and answers each caller with its result", async () => {
       const cutter = await startCommitCutter(server());

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { type App, createApp } from "../../src/app.ts";
 import { type Foundation, layFoundation } from "../../src/foundation.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import type { Database } from "../../src/platform/db/index.ts";
-import type { Role } from "../../src/platform/http/index.ts";
+import { createHttpServer, type Role } from "../../src/platform/http/index.ts";
 import { openRepository } from "../../src/repositories/index.ts";
 import { type Engine, freshDatabase } from "./databases.ts";
 import { createTestRepository, type TestFile, type TestRepository } from "./git-repository.ts";
@@ -55,6 +55,7 @@ export interface TestApp {
   readonly key: string;
   readonly workspaceId: string;
   readonly db: Database;
+  readonly access: Foundation["access"];
   readonly app: App;
   /** `path` is below /api/v1 and goes through the client's own normalisation. */
   request(method: string, path: string, setup?: RequestSetup): Promise<Answer>;
@@ -124,18 +125,19 @@ async function launch({
     publicUrl: "http://127.0.0.1",
     checkResponses,
   });
-  const server = createServer(app.http).listen(0, "127.0.0.1");
+  const server = createHttpServer(app.http, foundation).listen(0, "127.0.0.1");
   await once(server, "listening");
   await app.start();
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  const { db, workspaceId } = foundation;
+  const { db, access, workspaceId } = foundation;
   return {
     url,
     port,
     key,
     workspaceId,
     db,
+    access,
     app,
     request: (method, path, setup) => send(`${url}/api/v1${path}`, method, { key, ...setup }),
     member: (login, role) => addMember(foundation, login, role),

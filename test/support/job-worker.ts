@@ -1,10 +1,12 @@
 import { onTestFinished } from "vitest";
+import { z } from "zod";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/index.ts";
 import { createIds } from "../../src/platform/ids.ts";
 import {
   createJobQueue,
   createWorker,
+  type JobKind,
   type JobQueue,
   type Worker,
   type WorkerOptions,
@@ -79,3 +81,23 @@ export function createTestWorker(db: Database, settings: Settings = {}): TestWor
 export function gate<T = void>() {
   return Promise.withResolvers<T>();
 }
+
+const AnyNumber = z.number();
+export type NumberKind = JobKind<typeof AnyNumber>;
+
+/** A kind `count` whose payload is a number; tried three times without waiting, five at a time. */
+export const kindOf = (handle: NumberKind["handle"], settings: Partial<NumberKind> = {}): NumberKind => ({
+  kind: "count",
+  payload: AnyNumber,
+  concurrency: 5,
+  maxAttempts: 3,
+  backoff: { base: 0, cap: 0 },
+  handle,
+  ...settings,
+});
+
+/** Adds jobs of the kind `count` in one transaction. */
+export const enqueue = (db: Database, { queue }: TestWorker, payloads: readonly unknown[]) =>
+  db.transaction(async (tx) => {
+    for (const payload of payloads) await queue.enqueue(tx, { kind: "count", payload });
+  });
