@@ -1,0 +1,3 @@
+export { promotionEndpoints } from "./endpoints.ts";
+export type { NewestVerdict } from "./gate.ts";
+export { createPromotion } from "./service.ts";
