@@ -1,12 +1,19 @@
 import { z } from "zod";
+import { ToolSlug } from "../frameworks/index.ts";
 import { checkValue } from "./issue-problems.ts";
 import { type DocumentFormat, parseDocument } from "./parse-document.ts";
 import { type Problem, presentProblems } from "./problem.ts";
+
+const mostRepeats = 10;
 
 const Fragment = z.string().min(1, "An empty text is part of every output; write the text to look for.");
 
 const Fragments = z.union([Fragment, z.array(Fragment).min(1)], {
   error: (issue) => (issue.code === "invalid_union" ? "Write one text or a list of texts." : undefined),
+});
+
+const Tools = z.union([ToolSlug, z.array(ToolSlug).min(1)], {
+  error: (issue) => (issue.code === "invalid_union" ? "Write one tool slug or a list of them." : undefined),
 });
 
 const Assertions = z
@@ -26,6 +33,18 @@ const Assertions = z
       .describe("JavaScript regular expression, without flags, that the output matches."),
     equals: z.string().optional().describe("The output without white space around it is this text."),
     max_chars: z.int().min(0).optional().describe("Most characters that the output may have."),
+    json_schema: z
+      .record(z.string(), z.unknown())
+      .superRefine((schema, context) => {
+        const message = schemaFault(schema);
+        if (message) context.addIssue({ code: "custom", message });
+      })
+      .optional()
+      .describe("JSON Schema that the output, read as JSON, has to fit."),
+    tool_called: Tools.optional().describe("Slugs of tools; the run called every one of them."),
+    tool_not_called: Tools.optional().describe("Slugs of tools; the run called none of them."),
+    max_cost_usd: z.number().min(0).optional().describe("Most dollars that the run may cost."),
+    max_duration_ms: z.int().min(1).optional().describe("Most milliseconds that the run may take."),
   })
   .check(
     unlessBroken(
@@ -39,6 +58,18 @@ const Case = z
   .strictObject({
     name: z.string().min(1).max(200).describe("What the case shows; each name once in a file."),
     input: z.string().describe("The message that the agent gets."),
+    repeats: z
+      .int()
+      .min(1)
+      .max(mostRepeats)
+      .optional()
+      .describe("How often the case is run; once unless given."),
+    minPass: z
+      .int()
+      .min(1)
+      .max(mostRepeats)
+      .optional()
+      .describe("How many of these runs have to pass; all unless given."),
     assert: Assertions.optional().describe("Checks of the output; all of them have to hold."),
     judge: z
       .strictObject({
@@ -53,6 +84,11 @@ const Case = z
       "The case checks nothing; give it `assert` or `judge`.",
     ),
   )
+  .superRefine(({ repeats = 1, minPass = 1 }, context) => {
+    if (minPass <= repeats) return;
+    const message = "More runs would have to pass than there are; raise `repeats` or lower this.";
+    context.addIssue({ code: "custom", message, path: ["minPass"] });
+  })
   .meta({ anyOf: [{ required: ["assert"] }, { required: ["judge"] }] });
 
 /** The eval sidecar of an agent: what it is asked and what has to hold of its answers. */
@@ -61,6 +97,9 @@ export const EvalFile = z.strictObject({
 });
 
 export type EvalFile = z.infer<typeof EvalFile>;
+
+/** One case of an eval file. */
+export type EvalCase = EvalFile["cases"][number];
 
 /** Parses and checks an eval sidecar. Never throws; every problem has a position in the content. */
 export function parseEvalFile(
@@ -95,6 +134,15 @@ function unlessBroken<T>(holds: (value: T) => boolean, message: string): z.core.
     if (payload.issues.length === 0 && !holds(payload.value))
       payload.issues.push({ code: "custom", message, input: payload.value });
   };
+}
+
+function schemaFault(schema: Record<string, unknown>): string | undefined {
+  try {
+    z.fromJSONSchema(schema);
+    return undefined;
+  } catch {
+    return "This is not a JSON Schema that can be checked; use draft 2020-12 or 7 without references elsewhere.";
+  }
 }
 
 /** V8 compiles a pattern when it is first used, so this only costs reading it, whatever the pattern would do. */

@@ -13,11 +13,23 @@ type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) 
  * reach the terminal as a control sequence.
  */
 export function formatReport(result: ValidationResult, { colour }: { colour: boolean }): string {
-  const paint: Paint = (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text);
+  const paint = painter(colour);
   const blocks = result.files
     .filter(({ problems, warnings }) => problems.length + warnings.length > 0)
     .map((file) => formatFile(file, paint));
   return `${[...blocks, summary(result, paint)].join("\n\n")}\n`;
+}
+
+/** One file with its problems, each with the source line and a caret under it, as `formatReport` shows them. */
+export function formatProblems(
+  file: Pick<ValidatedFile, "path" | "problems" | "text">,
+  { colour }: { colour: boolean },
+): string {
+  return formatFile({ ...file, kind: "other", warnings: [] }, painter(colour));
+}
+
+function painter(colour: boolean): Paint {
+  return (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text);
 }
 
 function formatFile(file: ValidatedFile, paint: Paint): string {

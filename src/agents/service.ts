@@ -1,9 +1,13 @@
 import { type AgentSpec, RunFailure } from "../frameworks/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
 import type { Database } from "../platform/db/index.ts";
-import { badRequest, notFound, unprocessable } from "../platform/errors.ts";
-import { parseSpec, type SpecSchemas } from "./parse-spec.ts";
+import { badRequest, unprocessable } from "../platform/errors.ts";
+import { sha256 } from "../platform/secrets.ts";
+import type { DocumentFormat } from "./parse-document.ts";
+import { type ParsedSpec, parseSpec, type SpecSchemas } from "./parse-spec.ts";
 import { presentAgent, presentCatalog } from "./present.ts";
+import type { Problem } from "./problem.ts";
+import { invalidDraft, unknownAgent, unknownVersion } from "./refusals.ts";
 import type { Agent, AgentWithSpec, Catalog } from "./schema.ts";
 import {
   countAgents,
@@ -12,13 +16,11 @@ import {
   findCatalog,
   findDrafts,
   findSpec,
-  findVersion,
+  keepSpecs,
   type ListedAgentRow,
-  latestNumbers,
   listAgents,
-  stableVersions,
-  type VersionRow,
 } from "./store.ts";
+import { findVersion, latestNumbers, stableVersions, type VersionRow } from "./version-store.ts";
 
 /** One version of an agent that a run can be made from. */
 export interface RunnableVersion {
@@ -29,6 +31,13 @@ export interface RunnableVersion {
   commitSha: string;
   /** Slugs of the tools it may call. */
   connections: readonly string[];
+}
+
+/** The eval file of an agent's draft. Without a text it could not be read; see the problems. */
+export interface DraftEvals {
+  path: string;
+  text: string | null;
+  problems: Problem[];
 }
 
 export interface AgentsDeps {
@@ -118,7 +127,7 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
       );
     }
     const numbered = await findVersion(db.read, workspaceId, name, Number(version));
-    if (!numbered) throw notFound(`The agent ${name} has no version ${version}.`);
+    if (!numbered) throw unknownVersion(name, Number(version));
     return snapshot(numbered);
   }
 
@@ -152,9 +161,29 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
     return result.spec;
   }
 
+  /** The eval file of the draft; undefined when it has none. Throws 404 for an unknown agent. */
+  async function draftEvals(workspaceId: string, name: string): Promise<DraftEvals | undefined> {
+    const [row] = await findAgents(db.read, workspaceId, [name]);
+    if (!row) throw unknownAgent(name);
+    if (row.eval_path === null) return undefined;
+    return { path: row.eval_path, text: row.eval_text, problems: JSON.parse(row.eval_problems) };
+  }
+
+  /** Checks a text as the spec of the agent of that name. Never throws. */
+  const check = (name: string, content: string, format: DocumentFormat): ParsedSpec =>
+    parseSpec({ content, format, name }, schemas);
+
+  /** Keeps the text of a valid spec, so that runs can be made from it, and returns its hash. */
+  async function keep(content: string, format: DocumentFormat): Promise<string> {
+    const sha = sha256(content);
+    if (!(await findSpec(db.read, sha)))
+      await db.transaction((tx) => keepSpecs(tx, [{ sha, format, content }]));
+    return sha;
+  }
+
   const count = (workspaceId: string) => countAgents(db.read, workspaceId);
 
-  return { list, get, catalog, count, resolve, spec, schemas };
+  return { list, get, catalog, count, resolve, spec, draftEvals, check, keep, schemas };
 }
 
 interface Claimants {
@@ -183,9 +212,7 @@ async function loadClaimants(db: Database, keys: readonly string[]): Promise<Map
 
 function runnableDraft(name: string, [row, ...others]: readonly DraftRow[]): RunnableVersion {
   if (!row || others.length > 0 || row.valid === 0 || row.spec_sha === null) {
-    throw unprocessable(`The draft of ${name} is not valid; correct the problems in details.`, {
-      problems: row ? JSON.parse(row.problems) : [],
-    });
+    throw invalidDraft(name, row ? JSON.parse(row.problems) : []);
   }
   return {
     version: "draft",
@@ -194,12 +221,6 @@ function runnableDraft(name: string, [row, ...others]: readonly DraftRow[]): Run
     commitSha: row.head_sha,
     connections: JSON.parse(row.connections),
   };
-}
-
-function unknownAgent(name: string) {
-  return notFound(
-    `No agent is named ${JSON.stringify(name.slice(0, 100))}; GET /agents lists those there are.`,
-  );
 }
 
 const encodeCursor = ({ name, path_hash }: ListedAgentRow) =>

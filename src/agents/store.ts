@@ -39,18 +39,6 @@ export interface AgentRow {
   updated_at: number;
 }
 
-/** A row of `agent_versions`: an immutable snapshot of an agent. */
-export interface VersionRow {
-  workspace_id: string;
-  agent: string;
-  number: number;
-  framework: string;
-  spec_sha: string;
-  commit_sha: string;
-  stable: number;
-  created_at: number;
-}
-
 export interface MirroredFile {
   path: string;
   blobSha: string;
@@ -92,10 +80,7 @@ export async function findCatalog(q: Queryable, workspaceId: string): Promise<Ca
 
 /** The catalog, locked until the transaction ends; made when it is missing. */
 export async function lockCatalog(tx: Tx, workspaceId: string, repository: string): Promise<CatalogRow> {
-  const row: CatalogRow | undefined = await tx("catalogs")
-    .where({ workspace_id: workspaceId })
-    .forUpdate()
-    .first();
+  const row = await holdCatalog(tx, workspaceId);
   if (row) return row;
   const fresh: CatalogRow = {
     workspace_id: workspaceId,
@@ -109,7 +94,14 @@ export async function lockCatalog(tx: Tx, workspaceId: string, repository: strin
   };
   // Another process may be making it at this moment.
   await tx("catalogs").insert(fresh).onConflict("workspace_id").ignore();
-  return (await tx("catalogs").where({ workspace_id: workspaceId }).forUpdate().first()) ?? fresh;
+  return (await holdCatalog(tx, workspaceId)) ?? fresh;
+}
+
+/**
+ * The catalog, locked until the transaction ends: no sync takes place meanwhile. Undefined before the first one.
+ */
+export async function holdCatalog(tx: Tx, workspaceId: string): Promise<CatalogRow | undefined> {
+  return tx("catalogs").where({ workspace_id: workspaceId }).forUpdate().first();
 }
 
 export async function updateCatalog(tx: Tx, workspaceId: string, change: Partial<CatalogRow>): Promise<void> {
@@ -255,38 +247,6 @@ export async function countAgents(
     .first();
   const valid = Number(row?.valid ?? 0);
   return { valid, invalid: Number(row?.total ?? 0) - valid };
-}
-
-export async function stableVersions(
-  q: Queryable,
-  workspaceId: string,
-  agents: readonly string[],
-): Promise<VersionRow[]> {
-  return q("agent_versions").where({ workspace_id: workspaceId, stable: 1 }).whereIn("agent", agents);
-}
-
-export async function findVersion(
-  q: Queryable,
-  workspaceId: string,
-  agent: string,
-  number: number,
-): Promise<VersionRow | undefined> {
-  return q("agent_versions").where({ workspace_id: workspaceId, agent, number }).first();
-}
-
-/** The newest snapshot's number of each agent that has one. */
-export async function latestNumbers(
-  q: Queryable,
-  workspaceId: string,
-  agents: readonly string[],
-): Promise<Map<string, number>> {
-  const rows: { agent: string; latest: number }[] = await q("agent_versions")
-    .where({ workspace_id: workspaceId })
-    .whereIn("agent", agents)
-    .groupBy("agent")
-    .select("agent")
-    .max({ latest: "number" });
-  return new Map(rows.map((row) => [row.agent, Number(row.latest)]));
 }
 
 function* chunks<T>(items: readonly T[], size = batch): Generator<T[]> {

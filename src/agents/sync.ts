@@ -4,20 +4,15 @@ import type { Database } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { sha256 } from "../platform/secrets.ts";
-import {
-  type BlobContent,
-  type RepositoryReader,
-  RepositoryUnavailable,
-  type TreeEntry,
-} from "../repositories/index.ts";
+import { type RepositoryReader, RepositoryUnavailable, type TreeEntry } from "../repositories/index.ts";
 import {
   type CatalogProblem,
   type DerivedAgent,
   deriveAgents,
   type RepositoryFile,
 } from "./derive-agents.ts";
-import { maxDocumentBytes } from "./parse-document.ts";
 import type { SpecSchemas } from "./parse-spec.ts";
+import { readEntries } from "./read-at-commit.ts";
 import { groupKey } from "./spec-path.ts";
 import {
   type AgentRow,
@@ -36,6 +31,12 @@ import {
 export interface CatalogSync {
   /** Brings the catalog to the head of the repository, or marks it stale. Never throws. */
   sync(): Promise<void>;
+  /**
+   * Reads the repository once more, because something says that it may have changed, and answers the commit that
+   * the catalog shows then. One reading is under way at a time; what is asked for meanwhile shares the next one, which
+   * begins after it. Throws what made the catalog stale, RepositoryUnavailable in most cases.
+   */
+  request(): Promise<string>;
   /** Syncs now and whenever the repository may have changed, until stopped. Settles after the first sync. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -55,6 +56,9 @@ const confirmMs = 60_000;
 
 /** Deriving yields to requests after this many groups. */
 const groupsPerTurn = 20;
+
+/** Processes that sync at the same moment give way to one another; looks of one that always came second. */
+const mostLooks = 5;
 
 /** Problems without an agent that are kept; a repository with more has other worries. */
 const mostProblems = 200;
@@ -85,18 +89,57 @@ export function createCatalogSync({
   const stopped = new AbortController();
   let loop: Promise<void> = Promise.resolve();
   let lastError: string | undefined;
+  let underway: Promise<string> | undefined;
+  let following: Promise<string> | undefined;
 
-  async function sync(): Promise<void> {
+  const sync = () =>
+    request().then(
+      () => {},
+      () => {},
+    );
+
+  function request(): Promise<string> {
+    if (underway === undefined) {
+      underway = read().finally(() => {
+        underway = undefined;
+      });
+      return underway;
+    }
+    const begin = () => {
+      following = undefined;
+      return request();
+    };
+    following ??= underway.then(begin, begin);
+    return following;
+  }
+
+  async function read(): Promise<string> {
     try {
-      const catalog = await findCatalog(db.read, workspaceId);
-      const commitSha = await reader.head();
-      const same = catalog?.commit_sha === commitSha && catalog.repository === reader.label;
-      if (same) await confirm(catalog);
-      else await advance(catalog, commitSha);
-      lastError = undefined;
+      for (let looks = 1; looks <= mostLooks; looks++) {
+        const commitSha = await look();
+        if (commitSha === undefined) continue;
+        lastError = undefined;
+        return commitSha;
+      }
+      throw new RepositoryUnavailable(
+        "Other processes were always ahead in syncing the catalog: it is read again.",
+        "incomplete",
+      );
     } catch (error) {
       await markStale(error);
+      throw error;
     }
+  }
+
+  /** Undefined when another process was ahead, maybe with an older commit. */
+  async function look(): Promise<string | undefined> {
+    // Before the head: whoever changes the catalog meanwhile makes the revision differ.
+    const catalog = await findCatalog(db.read, workspaceId);
+    const commitSha = await reader.head();
+    const same = catalog?.commit_sha === commitSha && catalog.repository === reader.label;
+    if (same) await confirm(catalog);
+    else if (!(await advance(catalog, commitSha))) return undefined;
+    return commitSha;
   }
 
   async function confirm(catalog: CatalogRow): Promise<void> {
@@ -107,15 +150,15 @@ export function createCatalogSync({
     );
   }
 
-  async function advance(catalog: CatalogRow | undefined, commitSha: string): Promise<void> {
+  async function advance(catalog: CatalogRow | undefined, commitSha: string): Promise<boolean> {
     const startedAt = performance.now();
     const sameRepository = catalog?.repository === reader.label;
     const mirrored = sameRepository ? await mirroredFiles(db.read, workspaceId) : [];
     const difference = compare(mirrored, await reader.tree(commitSha));
-    const derived = await derive(await readFiles(difference.entries));
+    const derived = await derive(await readEntries(reader, difference.entries));
     const revision = catalog?.revision ?? 0;
     const applied = await apply({ commitSha, revision, difference, derived });
-    if (!applied) return;
+    if (!applied) return false;
     logger.info(
       {
         commitSha,
@@ -125,17 +168,7 @@ export function createCatalogSync({
       },
       "catalog synced",
     );
-  }
-
-  async function readFiles(entries: readonly TreeEntry[]): Promise<RepositoryFile[]> {
-    const small = (entry: TreeEntry) => entry.size === null || entry.size <= maxDocumentBytes;
-    const wanted = entries.filter((entry) => entry.kind === "file" && small(entry));
-    const contents = await reader.blobs(wanted, maxDocumentBytes);
-    return entries.map((entry) => ({
-      path: entry.path,
-      blobSha: entry.blobSha,
-      content: contentOf(entry, contents),
-    }));
+    return true;
   }
 
   async function derive(files: readonly RepositoryFile[]): Promise<Derived> {
@@ -219,6 +252,7 @@ export function createCatalogSync({
 
   return {
     sync,
+    request,
     async start() {
       await sync();
       loop = keepSyncing();
@@ -255,14 +289,6 @@ function compare(
 /** A link that becomes a file with the same bytes is another thing. */
 function identityOf({ kind, blobSha }: TreeEntry): string {
   return kind === "file" ? blobSha : `${kind}:${blobSha}`.slice(0, 64);
-}
-
-function contentOf(entry: TreeEntry, contents: ReadonlyMap<string, BlobContent>): RepositoryFile["content"] {
-  if (entry.kind === "symlink")
-    return { problem: "This is a symbolic link, which is not followed; put the file itself here." };
-  if (entry.kind === "submodule")
-    return { problem: "This is a submodule, which is not read; put a file here." };
-  return contents.get(entry.blobSha) ?? { tooLarge: true };
 }
 
 /** The order of `deriveAgents`, in which nobody sees what an earlier sync found and what a later one. */

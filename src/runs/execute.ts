@@ -9,10 +9,11 @@ import { type Clock, startOfDay } from "../platform/clock.ts";
 import { afterCommit, type Database, isDatabaseAway, type Tx } from "../platform/db/index.ts";
 import { AppError, errorText } from "../platform/errors.ts";
 import { idFloor } from "../platform/ids.ts";
-import { type Job, type JobKind, LeaseLost } from "../platform/jobs/index.ts";
+import { type Job, type JobKind, type JobQueue, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
 import { checkBudget } from "./budget.ts";
+import type { FollowUps } from "./ports.ts";
 import type { RunSignals } from "./run-signals.ts";
 import { isFinal, runJob } from "./service.ts";
 import {
@@ -23,6 +24,7 @@ import {
   endRun,
   finalEvent,
   findRuns,
+  findTrigger,
   keepEvents,
   type RunEnd,
   type RunRow,
@@ -37,9 +39,11 @@ export interface ExecutorDeps {
   clock: Clock;
   logger: Logger;
   redactor: Redactor;
+  queue: JobQueue;
   agents: Agents;
   connections: Connections;
   signals: RunSignals;
+  followUps: FollowUps;
   /** The workspace's keys for model providers. */
   modelKeys(workspaceId: string): Promise<ModelKeys>;
   loadFramework(id: string): Promise<FrameworkRunner>;
@@ -268,14 +272,18 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       status: end.status,
       ...(end.failureCode ? { failureCode: end.failureCode } : {}),
     });
-    const rows = trace.take();
+    const followUps = deps.followUps(run);
+    const rows = [...trace.take(), ...followUps.map(deps.queue.row)];
     await trace.settled();
     const store = async (tx: Tx) => {
       if (!(await endRun(tx, run.id, job.attempt, end, spending)))
         throw new LeaseLost(`Run ${run.id} was taken over.`);
       await job.complete(tx);
     };
-    const committed = () => signals.notify(run.id);
+    const committed = () => {
+      signals.notify(run.id);
+      for (const { kind } of followUps) deps.queue.wake(kind);
+    };
     await whileAway(job.signal, () => db.commit({ run: store, rows, committed }));
     deps.ended(end.status, end.failureCode);
   }
@@ -292,6 +300,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     if (!(await endIdleRun(tx, runId, end))) return;
     const { table, row } = await finalEvent(tx, runId, end);
     await tx(table).insert(row);
+    const trigger = await findTrigger(tx, runId);
+    for (const job of deps.followUps({ id: runId, trigger })) await deps.queue.enqueue(tx, job);
     afterCommit(tx, () => {
       signals.notify(runId);
       deps.ended(end.status, end.failureCode);

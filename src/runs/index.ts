@@ -1,4 +1,7 @@
+export { checkBudget } from "./budget.ts";
 export { runEndpoints } from "./endpoints.ts";
 export { createExecutor, type Executor } from "./execute.ts";
-export { createRunSignals } from "./run-signals.ts";
-export { createRuns, type Runs } from "./service.ts";
+export type { FollowUps } from "./ports.ts";
+export { createRunSignals, type RunSignals } from "./run-signals.ts";
+export { createRuns, isFinal, type Runs } from "./service.ts";
+export type { RunRow } from "./store.ts";

@@ -32,6 +32,7 @@ export function presentRun(row: RunRow, role: Role): Run {
       row.finished_at === null || row.started_at === null
         ? null
         : Math.max(0, row.finished_at - row.started_at),
+    ...(row.eval_id === null ? {} : { evalId: row.eval_id }),
     ...failureOf(row, role),
   };
 }

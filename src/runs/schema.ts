@@ -41,6 +41,7 @@ export const Run = z
     startedAt: Instant.nullable(),
     finishedAt: Instant.nullable(),
     durationMs: z.int().nullable(),
+    evalId: z.string().optional().describe("The eval suite that the run is a case of."),
     failureCode: z.enum(failureCodes).optional(),
     errorMessage: z.string().optional(),
     failureRecommendation: z.string().optional(),

@@ -1,23 +1,27 @@
-import type { Agents } from "../agents/index.ts";
-import type { Connections } from "../connections/index.ts";
+import type { Agents, RunnableVersion } from "../agents/index.ts";
+import type { Connections, ToolUser } from "../connections/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { afterCommit, type Database, type Tx } from "../platform/db/index.ts";
 import { conflict, notFound, unprocessable } from "../platform/errors.ts";
 import type { Actor, StreamEvent } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
+import type { FollowUps } from "./ports.ts";
 import type { RunSignals } from "./run-signals.ts";
-import type { CreateRun, ListRuns } from "./schema.ts";
+import type { CreateRun, ListRuns, RunTrigger } from "./schema.ts";
 import {
   endIdleRun,
   eventsAfter,
   finalEvent,
   findRun,
+  findRuns,
+  findStates,
   listRuns,
   lockRun,
   newRunRow,
   type RunRow,
   requestCancel,
+  toolCallData,
 } from "./store.ts";
 
 /** The kind of job that executes a run. */
@@ -34,41 +38,49 @@ export interface RunsDeps {
   agents: Agents;
   connections: Connections;
   signals: RunSignals;
+  followUps: FollowUps;
   /** Stops a run that this process executes. */
   abort(runId: string): void;
+}
+
+/** A run that a feature starts, of a version that it has looked up and whose connections it has checked. */
+export interface RunOrder {
+  workspaceId: string;
+  agent: string;
+  version: RunnableVersion;
+  trigger: RunTrigger;
+  /** Login of the member whose connections the run uses. */
+  runAs: string;
+  message: string;
+  /** The eval suite that the run is a case of. */
+  evalId?: string;
 }
 
 export type Runs = ReturnType<typeof createRuns>;
 
 export const isFinal = (run: RunRow) => run.status !== "queued" && run.status !== "running";
 
-export function createRuns({ db, ids, clock, queue, agents, connections, signals, abort }: RunsDeps) {
+export function createRuns(deps: RunsDeps) {
+  const { db, ids, clock, queue, agents, connections, signals, followUps, abort } = deps;
+
   /**
-   * The rows of a new run and of the job that executes it. Throws 404 for an unknown agent, 422 when it is
-   * not valid or the member has not authorised what it needs.
+   * The rows of a new run and of the job that executes it. Whoever commits them calls `committed` afterwards.
    */
-  async function prepare(actor: Actor, request: CreateRun) {
-    const version = await agents.resolve(actor.workspaceId, request.agent, request.version);
-    const missing = await connections.missing(actor, version.connections);
-    if (missing.length > 0) {
-      throw unprocessable(
-        "The agent needs tools that you have not connected; authorise them under Connections first.",
-        { missing },
-      );
-    }
+  function order({ workspaceId, agent, version, trigger, runAs, message, evalId }: RunOrder) {
     const id = ids("run");
     const run = newRunRow({
       id,
-      workspace_id: actor.workspaceId,
-      agent: request.agent,
+      workspace_id: workspaceId,
+      agent,
       framework: version.framework,
       version: version.version,
       commit_sha: version.commitSha,
       spec_sha: version.specSha,
-      trigger: "api",
+      trigger,
       environment: version.version === "draft" ? "development" : "production",
-      run_as: actor.login,
-      message: request.message,
+      run_as: runAs,
+      message,
+      eval_id: evalId ?? null,
       created_at: clock(),
     });
     return {
@@ -76,6 +88,28 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
       rows: [run, queue.row({ kind: runJob, payload: { runId: id } })],
       committed: () => queue.wake(runJob),
     };
+  }
+
+  /** Throws 422, with what is missing, unless the member has authorised all of these tools. */
+  async function requireConnections(user: ToolUser, slugs: readonly string[]): Promise<void> {
+    const missing = await connections.missing(user, slugs);
+    if (missing.length > 0) {
+      throw unprocessable(
+        "The agent needs tools that you have not connected; authorise them under Connections first.",
+        { missing },
+      );
+    }
+  }
+
+  /**
+   * The rows of a new run and of the job that executes it. Throws 404 for an unknown agent, 422 when it is
+   * not valid or the member has not authorised what it needs.
+   */
+  async function prepare(actor: Actor, request: CreateRun) {
+    const version = await agents.resolve(actor.workspaceId, request.agent, request.version);
+    await requireConnections(actor, version.connections);
+    const { workspaceId, login } = actor;
+    return order({ ...request, workspaceId, version, trigger: "api", runAs: login });
   }
 
   async function get(workspaceId: string, id: string): Promise<RunRow> {
@@ -118,6 +152,7 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
       await endIdleRun(tx, id, end);
       const { table, row } = await finalEvent(tx, id, end);
       await tx(table).insert(row);
+      for (const job of followUps(run)) await queue.enqueue(tx, job);
     } else if (run.status === "running") {
       await requestCancel(tx, id, now);
       afterCommit(tx, () => abort(id));
@@ -153,8 +188,18 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
   }
 
   return {
+    order,
+    requireConnections,
     prepare,
     get,
+    /** Runs by their ids, without those that do not exist. */
+    find: (ids: readonly string[]) => findRuns(db.read, ids),
+    /** What has become of runs, by their ids. */
+    states: (ids: readonly string[]) => findStates(db.read, ids),
+    /** Slugs of the tools that the run called, in order, each as often as it was called. */
+    async toolCalls(id: string): Promise<string[]> {
+      return (await toolCallData(db.read, id)).flatMap(calledTool);
+    },
     waitFor,
     cancel,
     list: (workspaceId: string, filter: ListRuns) => listRuns(db.read, workspaceId, filter),
@@ -163,6 +208,13 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
       return trace(id, workspaceId, after, signal);
     },
   };
+}
+
+/** Data that was too long is kept as a cut text, in which the tool's name still stands before the arguments. */
+function calledTool(json: string): string[] {
+  const data: { tool?: string; text?: string } = JSON.parse(json);
+  const tool = data.tool ?? /"tool":"([^"\\]+)"/.exec(data.text ?? "")?.[1];
+  return tool === undefined ? [] : [tool];
 }
 
 function positionOf(lastEventId: string | undefined): [number, number] {

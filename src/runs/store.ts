@@ -32,6 +32,7 @@ export interface RunRow {
   cancel_requested_at: number | null;
   attempt: number;
   tool_calls: number;
+  eval_id: string | null;
 }
 
 /** What is known when a run is asked for. */
@@ -48,6 +49,7 @@ export type NewRun = Pick<
   | "environment"
   | "run_as"
   | "message"
+  | "eval_id"
   | "created_at"
 >;
 
@@ -123,6 +125,27 @@ export async function findRun(q: Queryable, workspaceId: string, id: string): Pr
 export async function findRuns(q: Queryable, ids: readonly string[]): Promise<Map<string, RunRow>> {
   const rows: RunRow[] = await q("runs").whereIn("id", ids);
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The same with only what has become of them. */
+export async function findStates(
+  q: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, Pick<RunRow, "status">>> {
+  const rows: Pick<RunRow, "id" | "status">[] = await q("runs").whereIn("id", ids).select("id", "status");
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function findTrigger(q: Queryable, id: string): Promise<RunTrigger> {
+  return (await q("runs").where({ id }).first("trigger")).trigger;
+}
+
+/** Data of the tool calls of a run, in order; JSON that may be cut off when it was too long. */
+export async function toolCallData(q: Queryable, runId: string): Promise<string[]> {
+  return q("run_events")
+    .where({ run_id: runId, type: "tool.called" })
+    .orderBy(["attempt", "seq"])
+    .pluck("data");
 }
 
 /** Newest first, one more than the limit when there are more. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { line } from "../platform/http/index.ts";
 
 /** A provider's key as it is sent in a header: printable, without spaces. Null removes it. */
 const ApiKeyChange = z
@@ -30,6 +31,18 @@ export const SettingsChange = z.strictObject({
       ollama: UrlOnly.optional(),
     })
     .optional(),
+  judgeModel: z
+    .string()
+    .regex(/^[a-z0-9-]+\/\S{1,200}$/, "Write the model as provider/model, for example openai/gpt-5-mini.")
+    .nullable()
+    .optional()
+    .describe("Model that scores the rubrics of eval cases; null removes it."),
+  evalOwner: line(191)
+    .nullable()
+    .optional()
+    .describe(
+      "Login of the member whose connections the evals of other people's changes use; null removes it.",
+    ),
 });
 export type SettingsChange = z.infer<typeof SettingsChange>;
 
@@ -49,6 +62,8 @@ export const SettingsRecord = z.strictObject({
     "openai-compatible": z.strictObject({ apiKey: ApiKeyState, baseUrl: BaseUrlState }),
     ollama: z.strictObject({ baseUrl: BaseUrlState }),
   }),
+  judgeModel: z.string().nullable(),
+  evalOwner: z.string().nullable(),
 });
 export type SettingsRecord = z.infer<typeof SettingsRecord>;
 

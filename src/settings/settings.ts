@@ -28,11 +28,19 @@ export interface Changed {
 export interface Settings {
   /** The keys that the workspace's runs use now, over those of the environment. Made for being asked often. */
   modelKeys(workspaceId: string): Promise<ModelKeys>;
+  /** What evals go by. */
+  evals(workspaceId: string): Promise<EvalSettings>;
   /** What a workspace admin may see: no secret. */
   describe(workspaceId: string): Promise<SettingsRecord>;
   /** Stores what is given, sealing secrets; null removes, what is left out stays. */
   change(tx: Tx, workspaceId: string, change: SettingsChange): Promise<Changed>;
 }
+
+/** Null: not set. */
+export type EvalSettings = Pick<SettingsRecord, (typeof plainSettings)[number]>;
+
+/** Settings that are one text each and no secret. */
+const plainSettings = ["judgeModel", "evalOwner"] as const;
 
 export interface SettingsDeps {
   db: Database;
@@ -66,10 +74,21 @@ export function createSettings(deps: SettingsDeps): Settings {
       ? readSecret(row.value, row.workspace_id, row.name)
       : { value: fromJson(z.string(), row.value) };
 
+  async function evals(workspaceId: string): Promise<EvalSettings> {
+    const rows = new Map((await rowsOf(workspaceId))?.map((row) => [row.name, row]));
+    const plain = (name: (typeof plainSettings)[number]) => {
+      const row = rows.get(name);
+      return row ? fromJson(z.string(), row.value) : null;
+    };
+    return { judgeModel: plain("judgeModel"), evalOwner: plain("evalOwner") };
+  }
+
   return {
+    evals,
     modelKeys: async (workspaceId) => mergeModelKeys(await storedKeys(workspaceId), environment),
     describe: async (workspaceId) => ({
       modelKeys: describeModelKeys(await storedKeys(workspaceId), environment),
+      ...(await evals(workspaceId)),
     }),
     async change(tx, workspaceId, change) {
       const changed: Changed = { set: [], removed: [] };
@@ -106,8 +125,12 @@ function rowOf(
 
 const settingName = (provider: Provider, part: keyof ProviderKeys) => `modelKeys.${provider}.${part}`;
 
-function partsOfChange({ modelKeys = {} }: SettingsChange) {
-  return providerNames.flatMap((provider) => {
+function partsOfChange({ modelKeys = {}, ...change }: SettingsChange) {
+  const plain = plainSettings.flatMap((name) => {
+    const value = change[name];
+    return value === undefined ? [] : [{ name, value, secret: false }];
+  });
+  const keys = providerNames.flatMap((provider) => {
     const given: { [P in keyof ProviderKeys]?: string | null | undefined } = modelKeys[provider] ?? {};
     return providerParts[provider].flatMap((part) => {
       const value = given[part];
@@ -116,4 +139,5 @@ function partsOfChange({ modelKeys = {} }: SettingsChange) {
         : [{ name: settingName(provider, part), value, secret: part === "apiKey" }];
     });
   });
+  return [...keys, ...plain];
 }

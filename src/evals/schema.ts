@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { Instant, Limit, text } from "../platform/http/index.ts";
+
+export const suiteStatuses = ["queued", "running", "passed", "failed", "error"] as const;
+export type SuiteStatus = (typeof suiteStatuses)[number];
+
+export const suiteSources = ["api", "ci", "pull_request", "console"] as const;
+export type SuiteSource = (typeof suiteSources)[number];
+
+const AssertionRecord = z.object({
+  kind: z.string().describe("Name of the check; run or output when there was nothing to check."),
+  passed: z.boolean(),
+  detail: z.string(),
+});
+
+const caseSummary = {
+  name: z.string(),
+  status: z.enum(["queued", "running", "passed", "failed"]),
+  passed: z.boolean().describe("Whether all checks held; false until the case has ended."),
+  judgePassed: z
+    .boolean()
+    .nullable()
+    .describe("Opinion of the judge, which decides nothing; null without one."),
+  judgeReason: z.string().optional(),
+  runId: z.string().describe("Of a repeated case the first run that failed, else its first one."),
+  durationMs: z.int().nullable().describe("Of the longest run."),
+  costUsd: z.number().nullable().describe("Of all runs; null when it is not known."),
+  runs: z
+    .array(z.object({ runId: z.string(), passed: z.boolean().nullable() }))
+    .optional()
+    .describe("All runs of a case that is repeated; passed is null until one is evaluated."),
+};
+
+const EvalCaseRecord = z.object({
+  ...caseSummary,
+  input: z.string(),
+  output: z.string().nullable(),
+  assertions: z.array(AssertionRecord),
+});
+export type EvalCaseRecord = z.infer<typeof EvalCaseRecord>;
+
+const suiteFields = {
+  id: z.string(),
+  agent: z.string(),
+  version: z.string(),
+  commitSha: z.string(),
+  source: z.enum(suiteSources),
+  status: z.enum(suiteStatuses),
+  totalCount: z.int(),
+  passedCount: z.int(),
+  createdAt: Instant,
+  finishedAt: Instant.nullable(),
+  error: z.string().optional().describe("Why the suite could not be run, with status error."),
+  statusPost: z.object({ state: z.literal("none") }).describe("What became of the commit's status."),
+};
+
+export const EvalSuite = z
+  .object({ ...suiteFields, cases: z.array(EvalCaseRecord) })
+  .meta({ id: "EvalSuite" });
+export type EvalSuite = z.infer<typeof EvalSuite>;
+
+/** What lists show: inputs, outputs and assertions are in the suite itself. */
+export const EvalSuiteSummary = z
+  .object({ ...suiteFields, cases: z.array(z.object(caseSummary)) })
+  .meta({ id: "EvalSuiteSummary" });
+export type EvalSuiteSummary = z.infer<typeof EvalSuiteSummary>;
+
+export const CreateEval = z.strictObject({
+  agent: text(200),
+  version: z
+    .union([
+      z.literal(["stable", "draft"]),
+      z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."),
+      z.int().positive(),
+    ])
+    .transform(String)
+    .optional()
+    .describe("draft, stable or a snapshot's number; default draft."),
+  spec: text(1_000_000).optional().describe("Text of a spec, instead of the repository's."),
+  eval: text(1_000_000).optional().describe("Text of an eval file, instead of the repository's."),
+  commitSha: z
+    .string()
+    .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, "Use the full id of a commit, in lower case.")
+    .optional()
+    .describe("Commit that the texts are from; a text that is not given is read there."),
+  source: z.enum(["api", "ci"]).default("api"),
+});
+export type CreateEval = z.infer<typeof CreateEval>;
+
+export const ListEvals = z.strictObject({
+  agent: z.string().max(200),
+  latest: z
+    .enum(["true", "false"], "Use true or false.")
+    .transform((word) => word === "true")
+    .optional()
+    .describe("true shows the newest suite only."),
+  limit: Limit.describe("Suites on a page, 1 to 200."),
+  before: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
+    .optional(),
+});
+export type ListEvals = z.infer<typeof ListEvals>;
+
+export const EvalId = z.strictObject({ id: z.string().max(64) });
+
+export const GetEval = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^\d{1,2}$/, "Use whole seconds from 0 to 60.")
+    .transform(Number)
+    .pipe(z.int().min(0).max(60))
+    .optional()
+    .describe("Seconds to wait for the suite's end, at most 60."),
+});
