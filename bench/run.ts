@@ -1,6 +1,8 @@
 import { cpus } from "node:os";
 import { measureCatalog } from "./catalog.ts";
+import { measureDeliveries } from "./deliveries.ts";
 import { startEngines } from "./engines.ts";
+import { measureEvals } from "./evals.ts";
 import { measureIdle } from "./idle.ts";
 import { measureStartLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
@@ -13,7 +15,14 @@ import { measureThroughput } from "./throughput.ts";
  */
 const script = "dist/main.js";
 const engines = await startEngines();
-const perEngine = { throughput: measureThroughput, latency: measureStartLatency, lists: measureLists, catalog: measureCatalog };
+const perEngine = {
+  throughput: measureThroughput,
+  latency: measureStartLatency,
+  lists: measureLists,
+  catalog: measureCatalog,
+  deliveries: measureDeliveries,
+  evals: measureEvals,
+};
 const wanted = process.argv.slice(2);
 const asked = (name: string) => wanted.length === 0 || wanted.includes(name);
 

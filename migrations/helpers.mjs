@@ -34,6 +34,18 @@ export async function dropTable(knex, name) {
   await knex.schema.dropTableIfExists(name);
 }
 
+/** Adds a column unless it is there. `build(column, name)` gets the column types below. */
+export async function addColumn(knex, table, name, build) {
+  if (await knex.schema.hasColumn(table, name)) return;
+  await knex.schema.alterTable(table, (builder) => void build(columnsOf(builder), name));
+}
+
+/** Knex would copy the whole table on SQLite, which has had a statement for this since 3.35. */
+export async function dropColumn(knex, table, name) {
+  if (await knex.schema.hasColumn(table, name))
+    await knex.raw("ALTER TABLE ?? DROP COLUMN ??", [table, name]);
+}
+
 function columnsOf(table) {
   return {
     /** A prefixed ULID made by the service. */

@@ -5,17 +5,21 @@ import {
   agentJsonSchema,
   createAgents,
   createCatalogSync,
+  createCommitReader,
   evalJsonSchema,
 } from "./agents/index.ts";
 import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
+import { createEvals, evalEndpoints, followEvalRuns } from "./evals/index.ts";
 import type { Foundation } from "./foundation.ts";
 import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
+import { createGitHubApp, forgetOldDeliveries } from "./github/index.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createHttpApp, createRateLimit, type Endpoint } from "./platform/http/index.ts";
 import { createJobQueue, createWorker, jobEndpoints, type WorkerOptions } from "./platform/jobs/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createSealer } from "./platform/secrets.ts";
 import { startUpkeep } from "./platform/upkeep.ts";
+import { createPromotion, promotionEndpoints } from "./promotion/index.ts";
 import type { RepositoryReader } from "./repositories/index.ts";
 import { createExecutor, createRunSignals, createRuns, runEndpoints } from "./runs/index.ts";
 import { createSettings, settingsEndpoints } from "./settings/index.ts";
@@ -83,7 +87,18 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   const signals = createRunSignals();
   const { modelKeys } = settings;
   const { concurrency } = config;
-  const runDeps = { db, ids, clock, logger, redactor, queue, agents, connections, signals };
+  const runDeps = {
+    db,
+    ids,
+    clock,
+    logger,
+    redactor,
+    queue,
+    agents,
+    connections,
+    signals,
+    followUps: followEvalRuns,
+  };
   const executor = createExecutor({
     ...runDeps,
     modelKeys,
@@ -93,6 +108,30 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   });
   const runs = createRuns({ ...runDeps, abort: executor.abort });
   worker.define(executor.job);
+  const evals = createEvals({
+    ...runDeps,
+    runs,
+    settings,
+    loadFramework,
+    readAgentAt: createCommitReader({ reader, schemas: frameworkSpecs }),
+  });
+  worker.define(evals.job);
+
+  const promotion = createPromotion({ db, clock, agents, newestVerdict: evals.newestVerdict });
+
+  const github = createGitHubApp({
+    db,
+    ids,
+    clock,
+    logger,
+    queue,
+    workspaceId,
+    reader,
+    catalog,
+    branch: config.repository?.branch,
+    secret: config.webhookSecret,
+  });
+  worker.define(github.job);
 
   async function describeRepository(id: string) {
     const { problems: _, repository, ...state } = await agents.catalog(id);
@@ -100,11 +139,14 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   }
   const endpoints: Endpoint[] = [
     ...agentEndpoints(agents),
+    ...promotionEndpoints(promotion),
     ...runEndpoints(runs),
+    ...evalEndpoints(evals),
     ...connectionEndpoints(connections),
     ...workspaceEndpoints({ db, describeRepository }),
     ...access.endpoints,
     ...settingsEndpoints(settings),
+    ...github.endpoints,
     ...jobEndpoints(queue),
   ];
   const rateLimit = createRateLimit(db, clock, "api", config.apiRateLimit);
@@ -113,6 +155,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     logger,
     ids,
     endpoints,
+    hooks: github.hooks,
     publicUrl: publicUrl ?? "/",
     schemas: { "agent.json": agentJsonSchema(frameworkSpecs), "eval.json": evalJsonSchema() },
     mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
@@ -130,12 +173,12 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     for (const warning of await db.warnings()) logger.warn(warning);
     if (config.roles.has("scheduler")) {
       await catalog.start();
-      stops.push(startUpkeep(db, clock, logger));
+      stops.push(startUpkeep(db, clock, logger, [forgetOldDeliveries]));
     }
     if (config.roles.has("worker")) {
       worker.start();
       const timer = setInterval(() => void executor.abortCancelled().catch(() => {}), cancelPollMs);
-      stops.push(() => clearInterval(timer));
+      stops.push(() => clearInterval(timer), evals.start());
     }
   }
 
@@ -157,6 +200,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
       // A repository's host may take longer to answer than a process has for stopping.
       const synced = Promise.race([catalog.stop(), sleep(graceMs, undefined, { ref: false })]);
       await Promise.all([synced, worker.stop(graceMs), requestsEnded]);
+      await evals.close();
       await access.stop();
       await reader.close();
       await db.close();

@@ -9,6 +9,7 @@ const usage = `rollcall ${version}
   rollcall members …             list, add, remove members and change their roles
   rollcall keys …                list, create, disable and revoke API keys
   rollcall validate PATH…        check specs and eval files, offline
+  rollcall evals run PATH…       run eval files against models, without a server
   rollcall doctor                say what is configured, what is reachable and what to do about the rest
 
 Configuration comes from the environment; the README has the table.`;
@@ -25,6 +26,12 @@ async function run(command: string | undefined, args: string[]): Promise<number>
       return (await import("./cli/manage.ts")).manageCommand(command, args, readConfig(), print);
     case "validate":
       return (await import("./cli/validate.ts")).validateCommand(args, print);
+    case "evals":
+      return (await import("./cli/evals.ts")).evalsCommand(args, readConfig(), {
+        print,
+        ...(process.stderr.isTTY ? { progress: (line) => process.stderr.write(`\r\u001b[K${line}`) } : {}),
+        colour: process.stdout.isTTY === true,
+      });
     case "doctor":
       return (await import("./cli/doctor.ts")).doctorCommand(readConfig(), print);
     case undefined:

@@ -66,10 +66,16 @@ function missingText(config: Config, { modelKeys }: StartReport): string[] {
     ...(providers.length > 0
       ? [`models of ${providers.join(", ")}: set a key in the environment or with PATCH /api/v1/settings`]
       : []),
-    ...(config.repository?.kind === "github"
-      ? []
-      : ["GitHub: set ROLLCALL_REPOSITORY=owner/name, APP_ID and PRIVATE_KEY_PATH"]),
+    ...githubText(config),
   ];
+}
+
+function githubText({ repository, webhookSecret }: Config): string[] {
+  if (repository?.kind !== "github")
+    return ["GitHub: set ROLLCALL_REPOSITORY=owner/name, APP_ID and PRIVATE_KEY_PATH"];
+  if (webhookSecret === undefined)
+    return ["deliveries of GitHub: set WEBHOOK_SECRET; until then the branch is looked at once a minute"];
+  return [];
 }
 
 function tryIt(address: string, firstKey: string | undefined, sample: boolean): string[] {

@@ -92,6 +92,11 @@ export const Environment = z.object({
     .optional()
     .describe("The GitHub App's private key (PEM; `\\n` may stand for line ends)."),
   PRIVATE_KEY_PATH: z.string().optional().describe("File that holds the GitHub App's private key."),
+  WEBHOOK_SECRET: z
+    .string()
+    .min(32, "has to be 32 or more characters")
+    .optional()
+    .describe("The GitHub App's webhook secret, 32 or more characters; deliveries are taken when it is set."),
   GHE_HOST: z.string().optional().describe("Host of a GitHub Enterprise Server."),
   GHE_PROTOCOL: z
     .enum(["https", "http"])
@@ -135,6 +140,8 @@ export interface Config {
   database: DatabaseConfig;
   /** Undefined: the sample repository in the data directory. */
   repository: RepositoryConfig | undefined;
+  /** Undefined: deliveries of GitHub are not taken. */
+  webhookSecret: string | undefined;
   adminKey: string | undefined;
   /** Undefined: the key file in the data directory. */
   secretKeys: readonly string[] | undefined;
@@ -180,6 +187,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     publicUrl: vars.ROLLCALL_URL,
     database,
     repository: repositoryOf(vars),
+    webhookSecret: webhookSecretOf(vars),
     adminKey: vars.ROLLCALL_ADMIN_KEY,
     secretKeys: vars.ROLLCALL_SECRET_KEY,
     roles: new Set(vars.ROLLCALL_ROLES),
@@ -230,6 +238,15 @@ function repositoryOf(vars: Variables): RepositoryConfig | undefined {
   };
 }
 
+function webhookSecretOf(vars: Variables): string | undefined {
+  if (vars.WEBHOOK_SECRET && !(vars.APP_ID && privateKeyOf(vars))) {
+    throw new ConfigError([
+      "WEBHOOK_SECRET belongs to a GitHub App: set APP_ID and PRIVATE_KEY or PRIVATE_KEY_PATH as well.",
+    ]);
+  }
+  return vars.WEBHOOK_SECRET;
+}
+
 function privateKeyOf(vars: Variables): string | undefined {
   if (vars.PRIVATE_KEY) return vars.PRIVATE_KEY.replaceAll("\\n", "\n");
   if (!vars.PRIVATE_KEY_PATH) return undefined;
@@ -243,6 +260,7 @@ function privateKeyOf(vars: Variables): string | undefined {
 /** Every secret that the configuration holds, for the redactor. */
 export function secretsOf({
   adminKey,
+  webhookSecret,
   secretKeys,
   modelKeys,
   database,
@@ -250,6 +268,7 @@ export function secretsOf({
 }: Config): (string | undefined)[] {
   return [
     adminKey,
+    webhookSecret,
     ...(secretKeys ?? []),
     ...Object.values(modelKeys).map((provider) => provider.apiKey),
     database.engine === "mysql" ? decodeURIComponent(new URL(database.url).password) : undefined,

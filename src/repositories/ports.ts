@@ -23,6 +23,8 @@ export interface RepositoryReader {
   readonly label: string;
   /** The branch that is served, resolved on the first successful `head()`. */
   branch(): string | undefined;
+  /** Has the next `head()` ask again which branch is the default one, because it may be another now. */
+  forget(): void;
   /**
    * Commit at the head of the served branch. Cheap when nothing has changed (conditional request, or a
    * look at the ref). Throws RepositoryUnavailable.

@@ -16,8 +16,9 @@ const text = expect.any(String);
 const whole = expect.any(Number);
 const list = expect.any(Array);
 const spec = "name: fine\nframework: ai-sdk\nmodel: offline/echo\ninstructions: Be brief.\n";
+const evals = "cases:\n  - name: a\n    input: b\n    assert: {equals: b}\n";
 
-/** The endpoints of the specification that exist so far, in its words. `{run}` is the id of a run that succeeded. */
+/** The endpoints of the specification that exist so far, in its words. `{run}` is the id of a run that succeeded, `{eval}` of a suite that ended. */
 const rows: Row[] = [
   {
     method: "GET",
@@ -88,6 +89,44 @@ const rows: Row[] = [
     status: 200,
     answer: { connections: [{ source: "rollcall", provider: "rollcall", status: "active" }] },
   },
+  {
+    method: "POST",
+    path: "/evals",
+    role: "operator",
+    status: 202,
+    body: { agent: "fine", version: "draft", spec, eval: evals, commitSha: "a".repeat(40), source: "ci" },
+    answer: { eval_id: text },
+  },
+  {
+    method: "GET",
+    path: "/evals?agent=hello",
+    role: "viewer",
+    status: 200,
+    answer: { evals: expect.arrayContaining([expect.objectContaining({ agent: "hello", cases: list })]) },
+  },
+  {
+    method: "GET",
+    path: "/evals?agent=hello&latest=true",
+    role: "viewer",
+    status: 200,
+    answer: { evals: [{ agent: "hello", status: text, passedCount: whole }] },
+  },
+  {
+    method: "GET",
+    path: "/evals/{eval}",
+    role: "viewer",
+    status: 200,
+    answer: {
+      eval: {
+        status: "passed",
+        passedCount: 2,
+        cases: [
+          { name: "greets back", passed: true, judgePassed: null },
+          { name: "keeps the name and stays short", passed: true, judgePassed: null },
+        ],
+      },
+    },
+  },
 ];
 
 const weaker: Partial<Record<Role, Role>> = { operator: "viewer", workspace_admin: "operator" };
@@ -96,6 +135,7 @@ describe("endpoints of the specification", () => {
   const app = useApp();
   const keys = {} as Record<Role, string>;
   let run = "";
+  let suite = "";
 
   beforeAll(async () => {
     keys.viewer = await app().member("vera", "viewer");
@@ -104,12 +144,16 @@ describe("endpoints of the specification", () => {
     const created = await app().request("POST", "/runs", { body: { agent: "hello", message: "Hello" } });
     run = created.json.run_id;
     await app().request("GET", `/runs/${run}?wait=30`);
+    const queued = await app().request("POST", "/evals", { body: { agent: "hello" } });
+    suite = queued.json.eval_id;
+    await app().request("GET", `/evals/${suite}?wait=30`);
   });
 
   it.each(rows)(
     "$method $path answers the $role as specified",
     async ({ method, path, role, status, body, answer }) => {
-      const response = await app().request(method, path.replace("{run}", run), { key: keys[role], body });
+      const address = path.replace("{run}", run).replace("{eval}", suite);
+      const response = await app().request(method, address, { key: keys[role], body });
       expect(response.status).toBe(status);
       expect(response.json).toMatchObject(answer as object);
     },
@@ -124,6 +168,20 @@ describe("endpoints of the specification", () => {
   it("answers POST /runs with nothing but the run's id", async () => {
     const response = await app().request("POST", "/runs", { body: { agent: "hello", message: "" } });
     expect(Object.keys(response.json)).toEqual(["run_id"]);
+  });
+
+  it("answers POST /evals with nothing but the suite's id", async () => {
+    const response = await app().request("POST", "/evals", { body: { agent: "hello" } });
+    expect(Object.keys(response.json)).toEqual(["eval_id"]);
+  });
+
+  it("lists no runs of eval cases unless they are asked for", async () => {
+    const agents = async (query: string) =>
+      (await app().request("GET", `/runs${query}`)).json.runs.map(
+        (each: { trigger: string }) => each.trigger,
+      );
+    expect(await agents("")).not.toContain("eval");
+    expect(new Set(await agents("?trigger=eval"))).toEqual(new Set(["eval"]));
   });
 
   it("says of an invalid spec what is wrong, and writes nothing", async () => {

@@ -14,6 +14,8 @@ export interface GitHubSimulator {
   repo: string;
   /** Credentials of the App, with the address of this server. */
   app: Required<AppCredentials>;
+  /** The variables with which the service reads this repository, as that of a GitHub Enterprise Server. */
+  env: Readonly<Record<string, string>>;
   /** What is served; a test may change it while the server runs. */
   served: ServedRepository;
   /** `METHOD /path?query` of every call so far, token calls included, oldest first. */
@@ -22,6 +24,8 @@ export interface GitHubSimulator {
   expireTokens(): void;
   /** The App is removed from the repository and installed again, under another id. */
   reinstall(): void;
+  /** The App stays installed, but without the repository; or gets it back. */
+  setAccess(access: boolean): void;
   close(): Promise<void>;
 }
 
@@ -59,7 +63,7 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
   const served = { gitdir: options.gitdir, defaultBranch: "main", treeLimit: 100_000 };
   const tokens = new Set<string>();
   const calls: string[] = [];
-  const installation = { id: newInstallationId() };
+  const installation = { id: newInstallationId(), access: true };
   const routes = [
     ...accessRoutes(installation, tokens),
     ...repositoryRoutes(served),
@@ -68,11 +72,13 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
 
   async function answer(request: IncomingMessage): Promise<SimulatedAnswer> {
     const url = new URL(request.url ?? "/", "http://simulator");
-    calls.push(`${request.method} ${url.pathname}${url.search}`);
+    // A GitHub Enterprise Server has both of its APIs below /api.
+    const path = url.pathname.replace(/^\/api(\/v3)?(?=\/)/, "");
+    calls.push(`${request.method} ${path}${url.search}`);
     const body = await readBody(request);
     const [, token = ""] = /^(?:bearer|token) (.+)$/i.exec(request.headers.authorization ?? "") ?? [];
     for (const { method, pattern, asApp, answer } of routes) {
-      const match = method === request.method ? pattern.exec(url.pathname) : null;
+      const match = method === request.method ? pattern.exec(path) : null;
       if (match === null) continue;
       if (!(asApp ? isSigned(token, publicKey) : tokens.has(token))) {
         return { status: 401, body: { message: "Bad credentials" } };
@@ -80,6 +86,7 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
       const names = Object.entries(match.groups ?? {});
       const params = Object.fromEntries(names.map(([name, value]) => [name, decodeURIComponent(value)]));
       if ((params.owner ?? OWNER) !== OWNER || (params.repo ?? REPO) !== REPO) break;
+      if (params.repo !== undefined && !installation.access) break;
       return answer({ params, query: url.searchParams, body });
     }
     return { status: 404, body: { message: "Not Found" } };
@@ -97,14 +104,18 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
   return {
     owner: OWNER,
     repo: REPO,
-    app: {
-      appId: APP_ID,
-      privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-      baseUrl: `http://127.0.0.1:${port}`,
+    app: { appId: APP_ID, privateKey: pem, baseUrl: `http://127.0.0.1:${port}` },
+    env: {
+      ROLLCALL_REPOSITORY: `${OWNER}/${REPO}`,
+      APP_ID,
+      PRIVATE_KEY: pem,
+      GHE_HOST: `127.0.0.1:${port}`,
+      GHE_PROTOCOL: "http",
     },
     served,
     calls,
@@ -112,6 +123,9 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
     reinstall() {
       tokens.clear();
       installation.id = newInstallationId();
+    },
+    setAccess(access) {
+      installation.access = access;
     },
     async close() {
       server.closeAllConnections();

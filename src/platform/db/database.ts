@@ -195,10 +195,7 @@ function* chunksOf(rows: readonly Readonly<Record<string, unknown>>[], columns: 
   let length = 0;
   for (const row of rows) {
     const values = columns.map((column) => (row[column] ?? null) as Knex.Value);
-    const added = values.reduce<number>(
-      (sum, value) => sum + (typeof value === "string" ? value.length : 0),
-      0,
-    );
+    const added = values.reduce<number>((sum, value) => sum + lengthInStatement(value), 0);
     const full = (chunk.length + 1) * columns.length > maxValues || length + added > maxTextLength;
     if (full && chunk.length > 0) {
       yield chunk;
@@ -209,6 +206,12 @@ function* chunksOf(rows: readonly Readonly<Record<string, unknown>>[], columns: 
     length += added;
   }
   if (chunk.length > 0) yield chunk;
+}
+
+/** The driver for MySQL writes bytes as hexadecimal digits. */
+function lengthInStatement(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  return value instanceof Uint8Array ? value.length * 2 : 0;
 }
 
 async function rowExists(tx: Tx, table: string, id: unknown): Promise<boolean> {

@@ -7,6 +7,7 @@ import { answerErrors } from "./answer-error.ts";
 import { docsPage } from "./docs-page.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
+import { type Hook, hookRoute } from "./hook.ts";
 import { serveGet } from "./methods.ts";
 import { type MountOptions, mountEndpoints } from "./mount.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -16,6 +17,8 @@ export interface HttpAppOptions {
   logger: Logger;
   ids: Ids;
   endpoints: readonly Endpoint[];
+  /** Addresses for signed bytes, each by its whole path. */
+  hooks: readonly Hook[];
   mount: MountOptions;
   health: HealthDeps;
   publicUrl: string;
@@ -25,7 +28,7 @@ export interface HttpAppOptions {
   servesApi: boolean;
 }
 
-/** The order of the chain: request log → health → (hooks, which read raw bytes) → API → 404 → errors. */
+/** The order of the chain: request log → health → hooks, which read raw bytes → API → 404 → errors. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { logger, ids, endpoints, health } = options;
   const app = express();
@@ -41,6 +44,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   });
   app.use(healthRoutes(health));
   if (options.servesApi) {
+    for (const hook of options.hooks) app.use(hookRoute(hook));
     for (const [name, schema] of Object.entries(options.schemas)) {
       serveGet(app, `/schemas/${name}`, (_req, res) => void res.json(schema));
     }

@@ -1,7 +1,15 @@
 export { type Actor, atLeast, type Role, roles } from "./actor.ts";
 export { answerErrors } from "./answer-error.ts";
 export { docsPage } from "./docs-page.ts";
-export { defineEndpoint, defineStream, type Endpoint, type StreamEvent } from "./endpoint.ts";
+export {
+  defineEndpoint,
+  defineStream,
+  type Endpoint,
+  type StreamEvent,
+  type Writes,
+  type Written,
+} from "./endpoint.ts";
+export type { Hook, HookRequest } from "./hook.ts";
 export { createHttpApp } from "./http-app.ts";
 export { forgetOldAnswers } from "./idempotency.ts";
 export { type MountOptions, mountEndpoints } from "./mount.ts";

@@ -17,6 +17,8 @@ export interface GitHubReaderOptions {
 
 /** Pushes are reported by webhook; this only finds what a lost one did not tell. */
 const POLL_INTERVAL = 60_000;
+/** Below the interval: every process's own look finds another default branch, whichever was told of the change. */
+const BRANCH_HOLDS = 50_000;
 const REGULAR_FILE = /^100/;
 
 /** Reads a repository on GitHub as an installation of the App. Holds one ETag and the sizes of one listing. */
@@ -25,12 +27,21 @@ export function createGitHubReader(options: GitHubReaderOptions): RepositoryRead
   const label = `${owner}/${repo}`;
   const api = createGitHubApi(owner, repo, createGuard(label, options.octokit));
   let served = branch;
+  let askBranchAt = 0;
   let seen: SeenRef | undefined;
   let sizes: ReadonlyMap<string, number> = new Map();
 
+  async function nameOfBranch(): Promise<string> {
+    const known = branch ?? (performance.now() < askBranchAt ? served : undefined);
+    if (known !== undefined) return known;
+    const name = await api.defaultBranch();
+    askBranchAt = performance.now() + BRANCH_HOLDS;
+    return name;
+  }
+
   /** A branch that is gone may have been renamed, and then GitHub knows another default branch. */
   async function findRef(): Promise<SeenRef> {
-    const name = served ?? (await api.defaultBranch());
+    const name = await nameOfBranch();
     const ref = await api.ref(name, seen);
     if (ref !== undefined) return ref;
     // Also tells a missing branch from a repository that is gone.
@@ -64,6 +75,9 @@ export function createGitHubReader(options: GitHubReaderOptions): RepositoryRead
     label,
     pollInterval: POLL_INTERVAL,
     branch: () => served,
+    forget() {
+      askBranchAt = 0;
+    },
     async head() {
       seen = await findRef();
       served = seen.branch;

@@ -49,6 +49,8 @@ export function createLocalReader({ path, branch }: LocalReaderOptions): Reposit
     label: path,
     pollInterval: POLL_INTERVAL,
     branch: () => served,
+    // HEAD is read at every look anyway.
+    forget() {},
     async head() {
       try {
         const head = await refs.head(await locateGitDirectory(path), branch);

@@ -10,6 +10,8 @@ const mebibyte = 1024 * 1024;
 /** A body that fits, by operation: what the tests below break in one place. */
 const fitting: Record<string, Record<string, unknown>> = {
   validateAgent: { content: "name: x", format: "yaml" },
+  promoteAgent: { version: "draft" },
+  createEval: { agent: "hello", eval: "cases: []", source: "ci" },
   createRun: { agent: "hello", message: "Hello", version: "draft" },
   addMember: { login: "new-one", role: "viewer" },
   changeMemberRole: { role: "viewer" },

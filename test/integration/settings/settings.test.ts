@@ -49,6 +49,24 @@ describe.each(databases())("settings on %s", (engine) => {
     });
   });
 
+  test("what evals go by is set, changed and removed", async () => {
+    const { api, adminKey, settings, workspaceId, db } = await world();
+    const change = async (body: unknown) => {
+      const { status } = await api.call("PATCH", "/settings", { key: adminKey, body });
+      return status;
+    };
+    expect(await settings.evals(workspaceId)).toEqual({ judgeModel: null, evalOwner: null });
+    expect(await change({ judgeModel: "openai/gpt-5-mini", evalOwner: "otto" })).toBe(200);
+    expect(await settings.evals(workspaceId)).toEqual({ judgeModel: "openai/gpt-5-mini", evalOwner: "otto" });
+    expect(await change({ evalOwner: null })).toBe(200);
+    const shown = (await api.call("GET", "/settings", { key: adminKey })).body.settings;
+    expect(shown).toMatchObject({ judgeModel: "openai/gpt-5-mini", evalOwner: null });
+    for (const bad of [{ judgeModel: "gpt" }, { judgeModel: "" }, { evalOwner: "" }, { evalOwner: "a\nb" }])
+      expect(await change(bad)).toBe(400);
+    const [entry] = await db.read("audit_log").where({ action: "updateSettings" });
+    expect(JSON.parse(entry.details)).toEqual({ set: ["judgeModel", "evalOwner"], removed: [] });
+  });
+
   test("a key is set, used, replaced and removed, and never shown", async () => {
     const { get, patch, settings, workspaceId, redactor } = await world();
     const answer = await patch({ openai: { apiKey: secret, baseUrl: "https://llm.example/v1/" } });

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ConfigError, readConfig } from "../../../src/platform/config.ts";
+import { ConfigError, readConfig, secretsOf } from "../../../src/platform/config.ts";
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -64,6 +64,9 @@ describe("configuration", () => {
     { ROLLCALL_CONCURRENCY: "0" },
     { LOG_LEVEL: "loud" },
     { APP_ID: "mine" },
+    { WEBHOOK_SECRET: "development" },
+    { WEBHOOK_SECRET: "s".repeat(31) },
+    { WEBHOOK_SECRET: "secret of an App that is not named" },
   ])("refuses %o with one line that names the variable and not its value", (env) => {
     const [[name, value]] = Object.entries(env) as [[string, string]];
     const problems = problemsOf(env);
@@ -80,6 +83,15 @@ describe("configuration", () => {
     expect(problemsOf({ DATABASE_URL: "mysql://u:hidden@h/d" })).toEqual([
       expect.stringMatching(/^ROLLCALL_SECRET_KEY .*required with MySQL/),
     ]);
+  });
+
+  it("takes a webhook secret with a GitHub App, which can do without one", () => {
+    const app = { APP_ID: "1", PRIVATE_KEY: "key", ROLLCALL_REPOSITORY: "acme/agents" };
+    const secret = "s".repeat(32);
+    expect(readConfig(app).webhookSecret).toBeUndefined();
+    const config = readConfig({ ...app, WEBHOOK_SECRET: secret });
+    expect(config.webhookSecret).toBe(secret);
+    expect(secretsOf(config)).toContain(secret);
   });
 
   it("tells a repository on GitHub from a local directory", () => {

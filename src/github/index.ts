@@ -1,0 +1,2 @@
+export { createGitHubApp } from "./app.ts";
+export { forgetOldDeliveries } from "./store.ts";
