@@ -13,7 +13,12 @@ import { measureThroughput } from "./throughput.ts";
  */
 const script = "dist/main.js";
 const engines = await startEngines();
-const perEngine = { throughput: measureThroughput, latency: measureStartLatency, lists: measureLists, catalog: measureCatalog };
+const perEngine = {
+  throughput: measureThroughput,
+  latency: measureStartLatency,
+  lists: measureLists,
+  catalog: measureCatalog,
+};
 const wanted = process.argv.slice(2);
 const asked = (name: string) => wanted.length === 0 || wanted.includes(name);
 

@@ -35,15 +35,10 @@ describe("a POST with an Idempotency-Key", () => {
   it("makes exactly one member of 20 requests at once, all answered alike", async () => {
     const body = { login: "twin", role: "viewer" };
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => app().request("POST", "/members", { body, ...keyed("twin member") })),
-    );
-    // A space is no character of such a key.
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
-    const proper = await Promise.all(
       Array.from({ length: 20 }, () => app().request("POST", "/members", { body, ...keyed("twin-member") })),
     );
-    expect(new Set(proper.map(({ text, status }) => `${status} ${text}`)).size).toBe(1);
-    expect(proper[0]?.status).toBe(201);
+    expect(new Set(answers.map(({ text, status }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(201);
     expect(await count(app(), "audit_log", { action: "addMember", target: "twin" })).toBe(1);
   });
 
