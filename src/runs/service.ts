@@ -80,7 +80,7 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
 
   async function get(workspaceId: string, id: string): Promise<RunRow> {
     const run = await findRun(db.read, workspaceId, id);
-    if (!run) throw notFound(`No run has the id ${id}.`);
+    if (!run) throw notFound("No run has this id; GET /runs lists those there are.");
     return run;
   }
 
@@ -103,7 +103,7 @@ export function createRuns({ db, ids, clock, queue, agents, connections, signals
   /** Ends a queued run at once, asks for the end of a running one. Throws 409 when it has ended otherwise. */
   async function cancel(tx: Tx, workspaceId: string, id: string): Promise<RunRow> {
     const run = await lockRun(tx, workspaceId, id);
-    if (!run) throw notFound(`No run has the id ${id}.`);
+    if (!run) throw notFound("No run has this id; GET /runs lists those there are.");
     if (run.status === "succeeded" || run.status === "failed")
       throw conflict(`The run has ${run.status} already.`);
     const now = clock();

@@ -156,6 +156,15 @@ describe("a refusal with an Idempotency-Key", () => {
     const last = await ask(hello);
     expect([last.status, last.headers.get("idempotency-replayed")]).toEqual([202, null]);
   });
+
+  it("is not kept when it is a handler's own 403", async () => {
+    const key = await app().member("hana", "operator");
+    const ask = () =>
+      app().request("POST", "/api-keys", { key, body: { name: "x", member: "admin" }, ...keyed("own-403") });
+    expect((await ask()).status).toBe(403);
+    await app().request("PATCH", "/members/hana", { body: { role: "workspace_admin" } });
+    expect((await ask()).status).toBe(201);
+  });
 });
 
 it("is not kept when it is 429", async () => {
