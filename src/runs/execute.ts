@@ -12,7 +12,7 @@ import { idFloor } from "../platform/ids.ts";
 import { type Job, type JobKind, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
-import { checkBudget } from "./budget.ts";
+import { addUsd, checkBudgetBefore, checkBudgetDuring } from "./budget.ts";
 import type { RunSignals } from "./run-signals.ts";
 import { isFinal, runJob } from "./service.ts";
 import {
@@ -169,7 +169,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const { model } = resolved;
     execution.spending = { model: model.ref, tokens: { input: 0, output: 0, cached: 0 }, costUsd: 0 };
     const spentToday = await spentBefore(run, spec);
-    checkBudget(spec.budget, 0, spentToday);
+    checkBudgetBefore(spec.budget, spentToday);
     const tools = await toolsOf(execution, spec);
     const runFramework = await deps.loadFramework(run.framework);
     controller.signal.throwIfAborted();
@@ -186,8 +186,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         spending.tokens.output += usage.output;
         spending.tokens.cached += usage.cached;
         const cost = costUsd(model, usage);
-        spending.costUsd = cost === null || spending.costUsd === null ? null : spending.costUsd + cost;
-        checkBudget(spec.budget, spending.costUsd ?? 0, spentToday);
+        spending.costUsd = cost === null || spending.costUsd === null ? null : addUsd(spending.costUsd, cost);
+        checkBudgetDuring(spec.budget, spending.costUsd ?? 0, spentToday);
       },
     });
     controller.signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import type { FailureCode } from "../frameworks/index.ts";
 import type { TokenUsage } from "../models/index.ts";
-import type { Queryable, Rows, Tx } from "../platform/db/index.ts";
+import { alongIndex, type Queryable, type Rows, type Tx } from "../platform/db/index.ts";
 import type { ListRuns, RunStatus, RunTrigger } from "./schema.ts";
 
 /** A row of `runs`. */
@@ -127,7 +127,9 @@ export async function findRuns(q: Queryable, ids: readonly string[]): Promise<Ma
 
 /** Newest first, one more than the limit when there are more. */
 export async function listRuns(q: Queryable, workspaceId: string, filter: ListRuns): Promise<RunRow[]> {
-  const query = q<RunRow>("runs")
+  const [environment, ...others] = new Set(filter.environment);
+  const oneEnvironment = environment !== undefined && others.length === 0;
+  const query = alongIndex(q, "runs", indexFor(filter, oneEnvironment))
     .where({ workspace_id: workspaceId })
     .orderBy("id", "desc")
     .limit(filter.limit + 1);
@@ -136,8 +138,7 @@ export async function listRuns(q: Queryable, workspaceId: string, filter: ListRu
   else query.where({ listed: 1 });
   if (filter.status) query.where({ status: filter.status });
   if (filter.agent) query.where({ agent: filter.agent });
-  const [environment, ...others] = new Set(filter.environment);
-  if (environment && others.length === 0) query.where({ environment });
+  if (oneEnvironment) query.where({ environment });
   if (filter.before) query.where("id", "<", filter.before);
   return query;
 }
@@ -242,6 +243,16 @@ export async function eventsAfter(
     )
     .orderBy(["attempt", "seq"])
     .limit(500);
+}
+
+/** The index of the filter that leaves the fewest runs. */
+function indexFor({ status, agent, trigger }: ListRuns, oneEnvironment: boolean): string {
+  if (status === "queued" || status === "running") return "runs_status";
+  if (agent !== undefined) return "runs_agent";
+  if (status !== undefined && status !== "succeeded") return "runs_status";
+  if (trigger !== undefined) return "runs_trigger";
+  if (status !== undefined) return "runs_status";
+  return oneEnvironment ? "runs_environment" : "runs_list";
 }
 
 function endColumns({ status, output, failureCode, errorDetails, finishedAt }: RunEnd) {

@@ -5,7 +5,7 @@ import { type RepositoryReader, RepositoryUnavailable } from "../../../src/repos
 import { addWorkspace, catalogContent, createTestSync } from "../../support/catalog.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
 import { git, hasGit } from "../../support/git-program.ts";
-import { createTestRepository, type TestFile } from "../../support/git-repository.ts";
+import { createTestRepository, type TestFile, type TestRepository } from "../../support/git-repository.ts";
 import { specText } from "../../support/run-requests.ts";
 
 const sidecar = JSON.stringify({ cases: [{ name: "a", input: "b", assert: { equals: "b" } }] });
@@ -173,7 +173,10 @@ describe.each(databases())("the catalog on %s", (engine) => {
     });
 
     it("into another repository, once that was read", async () => {
-      const { db, workspaceId, summary, catalog } = await setUp({ ...three, "agents/x/lost.eval.yaml": sidecar });
+      const { db, workspaceId, summary, catalog } = await setUp({
+        ...three,
+        "agents/x/lost.eval.yaml": sidecar,
+      });
       const other = await createTestRepository();
       onTestFinished(other.remove);
       const sync = createTestSync(db, other, workspaceId);
@@ -183,14 +186,23 @@ describe.each(databases())("the catalog on %s", (engine) => {
       await other.commit({ "agents/ai-sdk/one.yaml": "broken: [" });
       await sync.sync();
       expect(await summary()).toEqual([expect.stringMatching(/^one: /)]);
-      expect(await catalog()).toMatchObject({ repository: other.gitdir, stale: 0, error: null, problems: "[]" });
+      expect(await catalog()).toMatchObject({
+        repository: other.gitdir,
+        stale: 0,
+        error: null,
+        problems: "[]",
+      });
       expect((await db.read("agents").first()).last_valid_sha).toBeNull();
       expect((await db.read("catalog_files")).length).toBe(1);
     });
   });
 
   describe("keeps what it had", () => {
-    const unreadable: [string, (repository: Awaited<ReturnType<typeof setUp>>["repository"]) => Promise<() => Promise<void>>, RegExp][] = [
+    const unreadable: [
+      string,
+      (repository: TestRepository, sha: string) => Promise<() => Promise<void>>,
+      RegExp,
+    ][] = [
       [
         "when the repository is moved away",
         async ({ gitdir }) => {
@@ -201,8 +213,7 @@ describe.each(databases())("the catalog on %s", (engine) => {
       ],
       [
         "when the branch is deleted",
-        async (repository) => {
-          const sha = git(repository.gitdir, ["rev-parse", "main"]);
+        async (repository, sha) => {
           await repository.deleteRef("refs/heads/main");
           return () => repository.setRef("refs/heads/main", sha);
         },
@@ -210,12 +221,15 @@ describe.each(databases())("the catalog on %s", (engine) => {
       ],
     ];
     it.each(unreadable)("%s, and is fresh again when it is back", async (_, away, error) => {
-      const { repository, sync, db, workspaceId, catalog } = await setUp();
+      const { repository, sync, db, workspaceId, catalog, first } = await setUp();
       const before = await catalogContent(db, workspaceId);
-      const back = await away(repository);
+      const back = await away(repository, first);
       await sync.sync();
       const stale = await catalogContent(db, workspaceId);
-      expect(stale).toEqual({ ...before, catalog: { ...before.catalog, stale: 1, error: expect.stringMatching(error) } });
+      expect(stale).toEqual({
+        ...before,
+        catalog: { ...before.catalog, stale: 1, error: expect.stringMatching(error) },
+      });
       await back();
       await sync.sync();
       expect(await catalogContent(db, workspaceId)).toEqual(before);
@@ -224,10 +238,20 @@ describe.each(databases())("the catalog on %s", (engine) => {
 
     const limited = new RepositoryUnavailable("GitHub limits the rate.", "rate_limited", Date.now() + 60_000);
     const faults: [string, keyof RepositoryReader, Error, string][] = [
-      ["its files are read by half", "blobs", new RepositoryUnavailable("Half of it.", "incomplete"), "Half of it."],
+      [
+        "its files are read by half",
+        "blobs",
+        new RepositoryUnavailable("Half of it.", "incomplete"),
+        "Half of it.",
+      ],
       ["its tree cannot be read", "tree", new RepositoryUnavailable("No tree.", "incomplete"), "No tree."],
       ["its host limits the rate", "head", limited, "GitHub limits the rate."],
-      ["the reader has a fault", "blobs", new TypeError("secret thing"), "The catalog could not be synced; an admin finds the cause in the log."],
+      [
+        "the reader has a fault",
+        "blobs",
+        new TypeError("secret thing"),
+        "The catalog could not be synced; an admin finds the cause in the log.",
+      ],
     ];
     it.each(faults)("when %s: a newer commit changes nothing", async (_, part, error, text) => {
       let broken = false;
@@ -240,7 +264,10 @@ describe.each(databases())("the catalog on %s", (engine) => {
       }));
       const before = await catalogContent(db, workspaceId);
       broken = true;
-      await repository.commit({ "agents/ai-sdk/one.yaml": "broken: [", "agents/ai-sdk/new.yaml": specText("new") });
+      await repository.commit({
+        "agents/ai-sdk/one.yaml": "broken: [",
+        "agents/ai-sdk/new.yaml": specText("new"),
+      });
       await sync.sync();
       const stale = await catalogContent(db, workspaceId);
       expect(stale).toEqual({ ...before, catalog: { ...before.catalog, stale: 1, error: text } });
@@ -297,19 +324,35 @@ describe.each(databases())("the catalog on %s", (engine) => {
       onTestFinished(repository.remove);
       const workspaceId = await addWorkspace(db);
       const others = [openDatabase(config), openDatabase(config), openDatabase(config)];
-      const syncs = others.map((other) => createTestSync(other, repository, workspaceId));
+      // Each has read everything before one of them begins to write.
+      const all = Promise.withResolvers<void>();
+      let arrived = 0;
+      const together = (reader: RepositoryReader) => ({
+        async blobs(...request: Parameters<RepositoryReader["blobs"]>) {
+          const contents = await reader.blobs(...request);
+          if (++arrived === others.length) all.resolve();
+          await all.promise;
+          return contents;
+        },
+      });
+      const syncs = others.map((other) => createTestSync(other, repository, workspaceId, together));
       await repository.commit(three);
       await Promise.all(syncs.map((each) => each.sync()));
       expect(await db.read("catalogs")).toMatchObject([{ stale: 0, error: null, revision: 1 }]);
       for (let n = 0; n < 5; n++) {
-        await repository.commit({ ...three, "agents/ai-sdk/one.yaml": specText("one", { description: `${n}` }) });
+        await repository.commit({
+          ...three,
+          "agents/ai-sdk/one.yaml": specText("one", { description: `${n}` }),
+        });
         await Promise.all(syncs.map((each) => each.sync()));
       }
       const shared = await catalogContent(db, workspaceId);
       const cold = await addWorkspace(db, "cold");
       await createTestSync(db, repository, cold).sync();
       expect(shared).toEqual(await catalogContent(db, cold));
-      expect(await db.read("catalogs").where({ workspace_id: workspaceId }).first()).toMatchObject({ revision: 6 });
+      expect(await db.read("catalogs").where({ workspace_id: workspaceId }).first()).toMatchObject({
+        revision: 6,
+      });
       for (const { lines } of syncs) expect(lines.join("")).not.toContain("stale");
       for (const other of others) await other.close();
     });
