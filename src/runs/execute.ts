@@ -16,7 +16,7 @@ import { addUsd, checkBudgetBefore, checkBudgetDuring } from "./budget.ts";
 import type { RunSignals } from "./run-signals.ts";
 import { isFinal, runJob } from "./service.ts";
 import {
-  beginRun,
+  beginRuns,
   cancelRequested,
   countToolCall,
   endIdleRun,
@@ -24,6 +24,7 @@ import {
   finalEvent,
   findRuns,
   keepEvents,
+  type RunAttempt,
   type RunEnd,
   type RunRow,
   type RunSpending,
@@ -88,6 +89,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, clock, signals } = deps;
   const active = new Map<string, Execution>();
   const loadRun = createBatchLoader((ids: readonly string[]) => findRuns(db.read, ids));
+  /** Runs that are claimed together begin together: one statement for all of them. */
+  const mark = createBatchLoader(async (starting: readonly RunAttempt[]) => {
+    const begun = await db.commit({ run: (tx) => beginRuns(tx, starting, clock()) });
+    return new Map(starting.map((each) => [each, begun.has(each.id)]));
+  });
   async function handle(job: Execution["job"]): Promise<void> {
     const seen = await loadRun(job.payload.runId);
     if (!seen || isFinal(seen)) return;
@@ -124,10 +130,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   /** The run as this attempt finds it, undefined when it has ended meanwhile. */
   async function begin(run: RunRow, job: Execution["job"], trace: Trace): Promise<RunRow | undefined> {
-    const begun = await db.commit({
-      run: (tx) => beginRun(tx, run.id, job.attempt, clock()),
-      // The first event waits for the others: most runs are over before anybody can look.
-    });
+    // The first event waits for the others: most runs are over before anybody can look.
+    const begun = await mark({ id: run.id, attempt: job.attempt });
     if (begun && job.attempt === 1) return run;
     // Until the attempt before was fenced off, it could still call tools.
     const now = await loadRun(run.id);

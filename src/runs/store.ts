@@ -143,17 +143,32 @@ export async function listRuns(q: Queryable, workspaceId: string, filter: ListRu
   return query;
 }
 
+/** A run and the attempt of its job that is about to execute it. */
+export interface RunAttempt {
+  id: string;
+  attempt: number;
+}
+
 /**
- * Marks a run as executed by that attempt of its job. False: a newer attempt has it, or it has ended, and
- * the caller must not go on.
+ * Marks runs as executed by those attempts of their jobs, which fences off the attempts before. Returns the
+ * ids that were marked: of the others a newer attempt has the run, or it has ended.
  */
-export async function beginRun(tx: Tx, id: string, attempt: number, now: number): Promise<boolean> {
-  const changed = await tx("runs")
-    .where({ id })
-    .whereIn("status", ["queued", "running"])
-    .where("attempt", "<", attempt)
-    .update({ status: "running", attempt, started_at: tx.raw("coalesce(started_at, ?)", [now]) });
-  return changed === 1;
+export async function beginRuns(tx: Tx, starting: readonly RunAttempt[], now: number): Promise<Set<string>> {
+  const begun = new Set<string>();
+  for (const [attempt, runs] of Map.groupBy(starting, (run) => run.attempt)) {
+    const ids = runs.map((run) => run.id);
+    const changed = await tx("runs")
+      .whereIn("id", ids)
+      .whereIn("status", ["queued", "running"])
+      .where("attempt", "<", attempt)
+      .update({ status: "running", attempt, started_at: tx.raw("coalesce(started_at, ?)", [now]) });
+    const marked =
+      changed === ids.length
+        ? ids
+        : await tx("runs").whereIn("id", ids).where({ attempt, status: "running" }).pluck("id");
+    for (const id of marked) begun.add(id);
+  }
+  return begun;
 }
 
 /** Counts a tool call before it is made, with what was spent so far. False: this attempt may call nothing more. */
