@@ -19,7 +19,8 @@ ${"  Answer from the handbook alone, say where in it the answer stands, and say 
 export async function measureCatalog(engine: Engine, script: string): Promise<Figure[]> {
   const repository = await createTestRepository();
   const files: Record<string, TestFile> = {};
-  for (let number = 0; number < agents; number++) files[`agents/ai-sdk/agent-${number}.yaml`] = specOf(number, 0);
+  for (let number = 0; number < agents; number++)
+    files[`agents/ai-sdk/agent-${number}.yaml`] = specOf(number, 0);
   await repository.commit(files);
   const env = { ...(await engine.fresh()), ROLLCALL_REPOSITORY: repository.gitdir, LOG_LEVEL: "info" };
   const startedAt = performance.now();

@@ -16,16 +16,34 @@ export async function measureLists(engine: Engine, script: string): Promise<Figu
   const large = await startWith(engine, script, 200_000, 10_000);
   try {
     return [
-      await compare("GET /runs, first page: 200,000 runs against 1,000", "/api/v1/runs", engine, small, large),
+      await compare(
+        "GET /runs, first page: 200,000 runs against 1,000",
+        "/api/v1/runs",
+        engine,
+        small,
+        large,
+      ),
       await compare("GET /runs?status=failed: the same", "/api/v1/runs?status=failed", engine, small, large),
-      await compare("GET /agents, first page: 10,000 agents against 100", "/api/v1/agents", engine, small, large),
+      await compare(
+        "GET /agents, first page: 10,000 agents against 100",
+        "/api/v1/agents",
+        engine,
+        small,
+        large,
+      ),
     ];
   } finally {
     await Promise.all([small.stop(), large.stop()]);
   }
 }
 
-async function compare(what: string, path: string, engine: Engine, small: Server, large: Server): Promise<Figure> {
+async function compare(
+  what: string,
+  path: string,
+  engine: Engine,
+  small: Server,
+  large: Server,
+): Promise<Figure> {
   const times: { small: number[]; large: number[] } = { small: [], large: [] };
   for (let request = 0; request < requests; request++) {
     times.small.push(await timed(small.url + path));
@@ -51,7 +69,9 @@ async function startWith(engine: Engine, script: string, runs: number, agents: n
   const env = await engine.fresh();
   const server = await startServer(script, ["start"], env);
   const db = openDatabase(
-    env.DATABASE_URL ? { engine: "mysql", url: env.DATABASE_URL } : { engine: "sqlite", path: join(server.home, "rollcall.sqlite") },
+    env.DATABASE_URL
+      ? { engine: "mysql", url: env.DATABASE_URL }
+      : { engine: "sqlite", path: join(server.home, "rollcall.sqlite") },
   );
   await addRuns(db, runs);
   await addAgents(db, agents);
@@ -102,9 +122,17 @@ async function addAgents(db: Database, count: number): Promise<void> {
   });
 }
 
-async function insertMany(db: Database, table: string, count: number, makeRow: (number: number) => Record<string, unknown>) {
+async function insertMany(
+  db: Database,
+  table: string,
+  count: number,
+  makeRow: (number: number) => Record<string, unknown>,
+) {
   for (let from = 0; from < count; from += rowsAtOnce) {
-    const rows = Array.from({ length: Math.min(rowsAtOnce, count - from) }, (_, index) => ({ table, row: makeRow(from + index) }));
+    const rows = Array.from({ length: Math.min(rowsAtOnce, count - from) }, (_, index) => ({
+      table,
+      row: makeRow(from + index),
+    }));
     await db.commit({ rows });
   }
 }

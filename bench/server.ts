@@ -17,7 +17,11 @@ export interface Server {
 export const adminKey = "bench-admin-key-0123456789";
 
 /** Starts a script of the project in a fresh data directory and waits for the line that tells its address. */
-export async function startServer(script: string, args: string[], env: Record<string, string>): Promise<Server> {
+export async function startServer(
+  script: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<Server> {
   const home = env.ROLLCALL_HOME ?? (await mkdtemp(join(tmpdir(), "rollcall-bench-")));
   const child = spawn(process.execPath, [script, ...args], {
     stdio: ["ignore", "pipe", "inherit"],

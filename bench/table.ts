@@ -12,10 +12,18 @@ export interface Figure {
 export function formatTable(figures: readonly Figure[]): string {
   const rows = [
     ["what", "engine", "measured", "target", ""],
-    ...figures.map((figure) => [figure.what, figure.engine, figure.measured, figure.target, figure.met ? "met" : "MISSED"]),
+    ...figures.map((figure) => [
+      figure.what,
+      figure.engine,
+      figure.measured,
+      figure.target,
+      figure.met ? "met" : "MISSED",
+    ]),
   ];
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
+  const lines = rows.map(
+    (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`,
+  );
   lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
   return lines.join("\n");
 }

@@ -64,7 +64,9 @@ export async function measureThroughput(engine: Engine, script: string): Promise
 export async function settled(server: Server): Promise<void> {
   for (;;) {
     const open = await Promise.all(
-      ["queued", "running"].map((status) => get<RunPage>(`${server.url}/api/v1/runs?status=${status}&limit=1`)),
+      ["queued", "running"].map((status) =>
+        get<RunPage>(`${server.url}/api/v1/runs?status=${status}&limit=1`),
+      ),
     );
     if (open.every((page) => page.runs.length === 0)) return;
     await sleep(10);

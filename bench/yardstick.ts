@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { openDatabase } from "../src/platform/db/index.ts";
 import { readConfig } from "../src/platform/config.ts";
+import { openDatabase } from "../src/platform/db/index.ts";
 
 /** What POST /runs is measured against: a bare Express route with one Knex insert, on the same engine. */
 const config = readConfig();
@@ -18,7 +18,11 @@ let count = 0;
 const app = express();
 app.disable("x-powered-by");
 app.post("/insert", express.json(), async (req, res) => {
-  await knex("yardstick").insert({ id: `row_${count++}`, body: JSON.stringify(req.body), created_at: Date.now() });
+  await knex("yardstick").insert({
+    id: `row_${count++}`,
+    body: JSON.stringify(req.body),
+    created_at: Date.now(),
+  });
   res.status(202).json({ id: count });
 });
 

@@ -22,12 +22,16 @@ function pinnedNode() {
 }
 
 if (!existsSync(main)) {
-  const built = spawnSync(node, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.build.json")], {
-    stdio: ["ignore", 2, 2],
-  });
+  const built = spawnSync(
+    node,
+    [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.build.json")],
+    {
+      stdio: ["ignore", 2, 2],
+    },
+  );
   if (built.status !== 0) process.exit(1);
 }
 
 const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-child.on("exit", (code, signal) => process.exit(signal ? 1 : code ?? 1));
+child.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)));

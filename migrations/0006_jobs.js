@@ -14,7 +14,6 @@ export const up = (knex) =>
     column.text("error");
     column.instant("created_at").notNullable();
     table.index(["state", "kind", "run_at", "id"], "jobs_claim");
-    table.index(["state", "lease_until"], "jobs_lease");
   });
 
 export const down = (knex) => dropTable(knex, "jobs");

@@ -1,4 +1,4 @@
-import type { Queryable, Rows } from "../platform/db/index.ts";
+import { alongIndex, type Queryable, type Rows } from "../platform/db/index.ts";
 
 /** The table is only ever added to: nothing here updates or deletes, and nothing else names it. */
 export interface AuditRow {
@@ -30,7 +30,10 @@ export interface AuditFilter {
 
 /** Entries of a workspace, newest first. */
 export async function listAudit(q: Queryable, workspaceId: string, filter: AuditFilter): Promise<AuditRow[]> {
-  const query = q("audit_log").where({ workspace_id: workspaceId }).orderBy("id", "desc").limit(filter.limit);
+  const query = alongIndex(q, "audit_log", "audit_log_list")
+    .where({ workspace_id: workspaceId })
+    .orderBy("id", "desc")
+    .limit(filter.limit);
   if (filter.actor !== undefined) query.where({ actor: filter.actor });
   if (filter.action !== undefined) query.where({ action: filter.action });
   if (filter.before !== undefined) query.where("id", "<", filter.before);

@@ -80,9 +80,11 @@ function stopOnSignal(app: App, server: Server, { logger }: Foundation): Promise
       logger.info({ signal }, "stopping");
       app.beginStop();
       const closed = new Promise<void>((done) => server.close(() => done()));
-      server.closeIdleConnections();
+      // A connection that is busy now is idle, and still open, once its answer is sent.
+      const closing = setInterval(() => server.closeIdleConnections(), 50);
       const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
       await app.stop(graceMs, closed);
+      clearInterval(closing);
       clearTimeout(deadline);
       logger.info("stopped");
       logger.flush();

@@ -2,7 +2,7 @@ import type { AgentOnDisk, EvalCase, EvalFile } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
 import { type AgentSpec, describeFailure, type FrameworkRunner, RunFailure } from "../frameworks/index.ts";
 import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
-import { checkBudget } from "../runs/index.ts";
+import { addUsd, checkBudgetDuring } from "../runs/index.ts";
 import type { AssertionResult } from "./assertions.ts";
 import { createCheckPool } from "./check-pool.ts";
 import { demands, type EndedRun, evaluateRun } from "./evaluate.ts";
@@ -114,8 +114,8 @@ export function createDiskEvals(deps: DiskEvalsDeps) {
       },
       async spend(usage) {
         const cost = costUsd(model, usage);
-        seen.costUsd = cost === null || seen.costUsd === null ? null : seen.costUsd + cost;
-        checkBudget(spec.budget, seen.costUsd ?? 0, 0);
+        seen.costUsd = cost === null || seen.costUsd === null ? null : addUsd(seen.costUsd, cost);
+        checkBudgetDuring(spec.budget, seen.costUsd ?? 0, 0);
       },
     });
     return output;

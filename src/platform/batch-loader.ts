@@ -1,3 +1,5 @@
+import { isDatabaseAway } from "./db/index.ts";
+
 /**
  * Answers many look-ups of one kind with one query. What is asked for while a query is under way waits for
  * the next one, so every answer was read after its question was asked: nothing is cached.
@@ -20,7 +22,9 @@ export function createBatchLoader<K, V>(
         const found = await load([...new Set(batch.map((entry) => entry.key))]);
         for (const entry of batch) entry.resolve(found.get(entry.key));
       } catch (error) {
-        for (const entry of batch) entry.reject(error);
+        // Those who came meanwhile would only wait as long again for a database that is away.
+        const away = isDatabaseAway(error) ? waiting.splice(0) : [];
+        for (const entry of [...batch, ...away]) entry.reject(error);
       }
     }
     running = false;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { plainIssue } from "./plain-issues.ts";
@@ -220,7 +220,8 @@ function repositoryOf(vars: Variables): RepositoryConfig | undefined {
   const name = vars.ROLLCALL_REPOSITORY;
   const branch = vars.ROLLCALL_BRANCH;
   if (!name) return undefined;
-  const onGitHub = /^([A-Za-z0-9][\w.-]*)\/([\w.-]+)$/.exec(name);
+  // A directory that is there is meant, even when its relative path looks like a name on GitHub.
+  const onGitHub = existsSync(name) ? null : /^([A-Za-z0-9][\w.-]*)\/([\w.-]+)$/.exec(name);
   if (!onGitHub?.[1] || !onGitHub[2]) return { kind: "local", path: resolve(name), branch };
   const privateKey = privateKeyOf(vars);
   if (!vars.APP_ID || !privateKey) {

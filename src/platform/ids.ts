@@ -1,3 +1,4 @@
+import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
 
 /**
@@ -7,8 +8,21 @@ import { monotonicFactory } from "ulid";
 export type Ids = (prefix: string) => string;
 
 export function createIds(): Ids {
-  const next = monotonicFactory();
+  const next = monotonicFactory(pooledRandom());
   return (prefix) => `${prefix}_${next()}`;
+}
+
+/** 0 up to but not including 1, from secure random bytes that are drawn a kilobyte at a time. */
+function pooledRandom(): () => number {
+  const pool = new Uint8Array(1024);
+  let used = pool.length;
+  return () => {
+    if (used === pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    return (pool[used++] ?? 0) / 256;
+  };
 }
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

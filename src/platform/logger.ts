@@ -11,7 +11,6 @@ import type { Redactor } from "./redact.ts";
 export type { DestinationStream as LogStream, Logger } from "pino";
 
 /** Characters that JSON leaves alone but that a terminal or a log viewer may act on. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const unsafe = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 const escapeUnsafe = (line: string) =>

@@ -12,12 +12,12 @@ import { idFloor } from "../platform/ids.ts";
 import { type Job, type JobKind, type JobQueue, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
-import { checkBudget } from "./budget.ts";
+import { addUsd, checkBudgetBefore, checkBudgetDuring } from "./budget.ts";
 import type { FollowUps } from "./ports.ts";
 import type { RunSignals } from "./run-signals.ts";
 import { isFinal, runJob } from "./service.ts";
 import {
-  beginRun,
+  beginRuns,
   cancelRequested,
   countToolCall,
   endIdleRun,
@@ -26,6 +26,7 @@ import {
   findRuns,
   findTrigger,
   keepEvents,
+  type RunAttempt,
   type RunEnd,
   type RunRow,
   type RunSpending,
@@ -92,6 +93,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, clock, signals } = deps;
   const active = new Map<string, Execution>();
   const loadRun = createBatchLoader((ids: readonly string[]) => findRuns(db.read, ids));
+  /** Runs that are claimed together begin together: one statement for all of them. */
+  const mark = createBatchLoader(async (starting: readonly RunAttempt[]) => {
+    const begun = await db.commit({ run: (tx) => beginRuns(tx, starting, clock()) });
+    return new Map(starting.map((each) => [each, begun.has(each.id)]));
+  });
   async function handle(job: Execution["job"]): Promise<void> {
     const seen = await loadRun(job.payload.runId);
     if (!seen || isFinal(seen)) return;
@@ -128,10 +134,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   /** The run as this attempt finds it, undefined when it has ended meanwhile. */
   async function begin(run: RunRow, job: Execution["job"], trace: Trace): Promise<RunRow | undefined> {
-    const begun = await db.commit({
-      run: (tx) => beginRun(tx, run.id, job.attempt, clock()),
-      // The first event waits for the others: most runs are over before anybody can look.
-    });
+    // The first event waits for the others: most runs are over before anybody can look.
+    const begun = await mark({ id: run.id, attempt: job.attempt });
     if (begun && job.attempt === 1) return run;
     // Until the attempt before was fenced off, it could still call tools.
     const now = await loadRun(run.id);
@@ -173,7 +177,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const { model } = resolved;
     execution.spending = { model: model.ref, tokens: { input: 0, output: 0, cached: 0 }, costUsd: 0 };
     const spentToday = await spentBefore(run, spec);
-    checkBudget(spec.budget, 0, spentToday);
+    checkBudgetBefore(spec.budget, spentToday);
     const tools = await toolsOf(execution, spec);
     const runFramework = await deps.loadFramework(run.framework);
     controller.signal.throwIfAborted();
@@ -190,8 +194,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         spending.tokens.output += usage.output;
         spending.tokens.cached += usage.cached;
         const cost = costUsd(model, usage);
-        spending.costUsd = cost === null || spending.costUsd === null ? null : spending.costUsd + cost;
-        checkBudget(spec.budget, spending.costUsd ?? 0, spentToday);
+        spending.costUsd = cost === null || spending.costUsd === null ? null : addUsd(spending.costUsd, cost);
+        checkBudgetDuring(spec.budget, spending.costUsd ?? 0, spentToday);
       },
     });
     controller.signal.throwIfAborted();

@@ -1,4 +1,4 @@
-export { checkBudget } from "./budget.ts";
+export { addUsd, checkBudgetDuring } from "./budget.ts";
 export { runEndpoints } from "./endpoints.ts";
 export { createExecutor, type Executor } from "./execute.ts";
 export type { FollowUps } from "./ports.ts";

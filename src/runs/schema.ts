@@ -71,7 +71,7 @@ const environments = ["production", "development"] as const;
 
 export const ListRuns = z.strictObject({
   status: z.enum(runStatuses).optional(),
-  agent: z.string().max(200).optional(),
+  agent: z.string().min(1).max(200).optional(),
   trigger: z
     .enum(runTriggers)
     .optional()

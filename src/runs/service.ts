@@ -114,7 +114,7 @@ export function createRuns(deps: RunsDeps) {
 
   async function get(workspaceId: string, id: string): Promise<RunRow> {
     const run = await findRun(db.read, workspaceId, id);
-    if (!run) throw notFound(`No run has the id ${id}.`);
+    if (!run) throw notFound("No run has this id; GET /runs lists those there are.");
     return run;
   }
 
@@ -137,7 +137,7 @@ export function createRuns(deps: RunsDeps) {
   /** Ends a queued run at once, asks for the end of a running one. Throws 409 when it has ended otherwise. */
   async function cancel(tx: Tx, workspaceId: string, id: string): Promise<RunRow> {
     const run = await lockRun(tx, workspaceId, id);
-    if (!run) throw notFound(`No run has the id ${id}.`);
+    if (!run) throw notFound("No run has this id; GET /runs lists those there are.");
     if (run.status === "succeeded" || run.status === "failed")
       throw conflict(`The run has ${run.status} already.`);
     const now = clock();

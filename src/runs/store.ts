@@ -1,6 +1,6 @@
 import type { FailureCode } from "../frameworks/index.ts";
 import type { TokenUsage } from "../models/index.ts";
-import type { Queryable, Rows, Tx } from "../platform/db/index.ts";
+import { alongIndex, type Queryable, type Rows, type Tx } from "../platform/db/index.ts";
 import type { ListRuns, RunStatus, RunTrigger } from "./schema.ts";
 
 /** A row of `runs`. */
@@ -150,7 +150,9 @@ export async function toolCallData(q: Queryable, runId: string): Promise<string[
 
 /** Newest first, one more than the limit when there are more. */
 export async function listRuns(q: Queryable, workspaceId: string, filter: ListRuns): Promise<RunRow[]> {
-  const query = q<RunRow>("runs")
+  const [environment, ...others] = new Set(filter.environment);
+  const oneEnvironment = environment !== undefined && others.length === 0;
+  const query = alongIndex(q, "runs", indexFor(filter, oneEnvironment))
     .where({ workspace_id: workspaceId })
     .orderBy("id", "desc")
     .limit(filter.limit + 1);
@@ -159,23 +161,37 @@ export async function listRuns(q: Queryable, workspaceId: string, filter: ListRu
   else query.where({ listed: 1 });
   if (filter.status) query.where({ status: filter.status });
   if (filter.agent) query.where({ agent: filter.agent });
-  const [environment, ...others] = new Set(filter.environment);
-  if (environment && others.length === 0) query.where({ environment });
+  if (oneEnvironment) query.where({ environment });
   if (filter.before) query.where("id", "<", filter.before);
   return query;
 }
 
+/** A run and the attempt of its job that is about to execute it. */
+export interface RunAttempt {
+  id: string;
+  attempt: number;
+}
+
 /**
- * Marks a run as executed by that attempt of its job. False: a newer attempt has it, or it has ended, and
- * the caller must not go on.
+ * Marks runs as executed by those attempts of their jobs, which fences off the attempts before. Returns the
+ * ids that were marked: of the others a newer attempt has the run, or it has ended.
  */
-export async function beginRun(tx: Tx, id: string, attempt: number, now: number): Promise<boolean> {
-  const changed = await tx("runs")
-    .where({ id })
-    .whereIn("status", ["queued", "running"])
-    .where("attempt", "<", attempt)
-    .update({ status: "running", attempt, started_at: tx.raw("coalesce(started_at, ?)", [now]) });
-  return changed === 1;
+export async function beginRuns(tx: Tx, starting: readonly RunAttempt[], now: number): Promise<Set<string>> {
+  const begun = new Set<string>();
+  for (const [attempt, runs] of Map.groupBy(starting, (run) => run.attempt)) {
+    const ids = runs.map((run) => run.id);
+    const changed = await tx("runs")
+      .whereIn("id", ids)
+      .whereIn("status", ["queued", "running"])
+      .where("attempt", "<", attempt)
+      .update({ status: "running", attempt, started_at: tx.raw("coalesce(started_at, ?)", [now]) });
+    const marked =
+      changed === ids.length
+        ? ids
+        : await tx("runs").whereIn("id", ids).where({ attempt, status: "running" }).pluck("id");
+    for (const id of marked) begun.add(id);
+  }
+  return begun;
 }
 
 /** Counts a tool call before it is made, with what was spent so far. False: this attempt may call nothing more. */
@@ -265,6 +281,16 @@ export async function eventsAfter(
     )
     .orderBy(["attempt", "seq"])
     .limit(500);
+}
+
+/** The index of the filter that leaves the fewest runs. */
+function indexFor({ status, agent, trigger }: ListRuns, oneEnvironment: boolean): string {
+  if (status === "queued" || status === "running") return "runs_status";
+  if (agent !== undefined) return "runs_agent";
+  if (status !== undefined && status !== "succeeded") return "runs_status";
+  if (trigger !== undefined) return "runs_trigger";
+  if (status !== undefined) return "runs_status";
+  return oneEnvironment ? "runs_environment" : "runs_list";
 }
 
 function endColumns({ status, output, failureCode, errorDetails, finishedAt }: RunEnd) {

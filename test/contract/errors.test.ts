@@ -156,7 +156,8 @@ describe("an error inside the service", () => {
     const app = await startApp();
     await app.db.writer.schema.renameTable("runs", "runs_gone");
     const headers = [`Authorization: Bearer ${app.key}`];
-    const answer = await rawRequest(app.port, { target: "/api/v1/runs", headers });
+    const target = "/api/v1/runs?agent=a-private-name";
+    const answer = await rawRequest(app.port, { target, headers });
     expectError(answer, 500);
     expect(answer.body).not.toContain("runs");
     const reqId = answer.headers["x-request-id"];
@@ -169,6 +170,7 @@ describe("an error inside the service", () => {
       reqId,
       err: { message: expect.stringContaining("no such table") },
     });
+    expect(app.logs().join("")).not.toContain("a-private-name");
     expectCleanLog(app.logs());
     await app.db.writer.schema.renameTable("runs_gone", "runs");
   });

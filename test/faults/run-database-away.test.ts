@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import type { TestApp } from "../support/app.ts";
 import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
 import { startRunCluster } from "../support/run-cluster.ts";
 import { agentFiles, endedRun, eventsOf, postRun } from "../support/run-requests.ts";
@@ -23,15 +22,6 @@ async function startBehindProxy() {
   const watcher = await cluster.join({ ROLLCALL_ROLES: "web" });
   const app = await cluster.join({ DATABASE_URL: proxy.url(DATABASE_URL) });
   return { ...cluster, proxy, app, watcher };
-}
-
-/** Posts until the answer is no 202; its status and how long it took. */
-async function firstRefusal(
-  app: TestApp,
-): Promise<{ status: number; retryAfter: string | null; ms: number }> {
-  const startedAt = performance.now();
-  const { status, headers } = await app.request("POST", "/runs", { body: { agent: "echo" } });
-  return { status, retryAfter: headers.get("retry-after"), ms: performance.now() - startedAt };
 }
 
 const ways: [string, (proxy: FaultProxy) => void][] = [
@@ -57,10 +47,10 @@ describe.skipIf(inject("mysqlUrl") === null)("a database that goes away in the m
       simulator.script({ text: "It is noon." });
       away.resolve();
 
-      const refused = await Promise.all([1, 2, 3].map(() => firstRefusal(app)));
-      for (const { status, retryAfter, ms } of refused) {
-        expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: expect.stringMatching(/^[1-9]$/) });
-        expect(ms).toBeLessThan(10_000);
+      const post = () => app.request("POST", "/runs", { body: { agent: "echo" } });
+      for (const { status, headers } of await Promise.all([post(), post(), post()])) {
+        expect(status).toBe(503);
+        expect(headers.get("retry-after")).toMatch(/^[1-9]$/);
       }
       proxy.resume();
 

@@ -152,12 +152,13 @@ it.skipIf(inject("mysqlUrl") === null)(
     const { simulator, ...cluster } = await startRunCluster("mysql", files);
     const watcher = await cluster.join(onlyWeb);
     const total = 1_000;
-    simulator.script(...Array.from({ length: total }, () => ({ text: "a", until: sleep(5) })));
+    simulator.script(...Array.from({ length: total }, slowReply));
     const members = await Promise.all([1, 2, 3].map(() => cluster.spawn()));
     const acknowledged: string[] = [];
     let tried = 0;
+    let killed = false;
     const client = async () => {
-      while (acknowledged.length < total) {
+      while (acknowledged.length < total || !killed) {
         const { url } = members[randomInt(members.length)] ?? { url: "" };
         const id = await tryToPost(
           url,
@@ -165,11 +166,14 @@ it.skipIf(inject("mysqlUrl") === null)(
           tried++ % 5 === 0 ? "thinker" : "echo",
         );
         if (id) acknowledged.push(id);
+        // So that the runs last as long as the killing does.
+        await sleep(80);
       }
     };
-    const killing = killAtRandom(cluster, members, 5);
-    await Promise.all(Array.from({ length: 16 }, client));
-    await killing;
+    const clients = Array.from({ length: 16 }, client);
+    await killAtRandom(cluster, members, 5);
+    killed = true;
+    await Promise.all(clients);
     await everyRunEnds(watcher.db.read, acknowledged);
 
     const runs = await watcher.db.read("runs").whereIn("id", acknowledged);
@@ -197,6 +201,14 @@ it.skipIf(inject("mysqlUrl") === null)(
   },
   60_000,
 );
+
+/** An answer that takes a while from when it was asked for. */
+const slowReply = () => ({
+  text: "a",
+  get until() {
+    return sleep(300);
+  },
+});
 
 type Member = Awaited<ReturnType<RunCluster["spawn"]>>;
 

@@ -77,7 +77,7 @@ export function arbitraryJunk(): fc.Arbitrary<unknown> {
     "' or 1=1 --",
     "../..",
     "%00",
-    "${x}",
+    "%s",
     "1e999",
     "NaN",
   ];

@@ -39,12 +39,12 @@ const CurrentTimeInput = z.strictObject({
     .describe("IANA time zone; UTC when left out."),
 });
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const unplain = /[\u0000-\u001f\u007f\\]/;
+
 /** The path reaches a repository's host as it is, so it names its file without any detour. */
 function isPlainPath(path: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  return (
-    !/[\u0000-\u001f\u007f\\]/.test(path) && path.split("/").every((part) => !["", ".", ".."].includes(part))
-  );
+  return !unplain.test(path) && path.split("/").every((part) => !["", ".", ".."].includes(part));
 }
 
 const ReadFileInput = z.strictObject({

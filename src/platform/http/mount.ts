@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import type { z } from "zod";
 import type { Clock } from "../clock.ts";
@@ -95,7 +96,7 @@ async function answerJson(
     const kept = idempotent && (await findKeptAnswer(options.db, idempotent));
     if (kept) throw new AnsweredBefore(kept);
     const value = await handle();
-    if (options.checkResponses) endpoint.response.parse(value);
+    if (options.checkResponses) checkAnswer(endpoint, value);
     sendJson(res, endpoint.status, endpoint.status === 204 ? null : JSON.stringify(value));
   } catch (error) {
     if (error instanceof AnsweredBefore) {
@@ -105,6 +106,14 @@ async function answerJson(
     }
     if (error instanceof AppError) await keepRefusal(context, error);
     throw error;
+  }
+}
+
+/** Throws when the answer has another shape than declared; a field that is not declared might be a secret. */
+function checkAnswer({ id, response }: JsonEndpoint, value: unknown): void {
+  const asSent = (answer: unknown) => (answer === undefined ? undefined : JSON.parse(JSON.stringify(answer)));
+  if (!isDeepStrictEqual(asSent(response.parse(value)), asSent(value))) {
+    throw new Error(`The answer of ${id} has fields that it does not declare.`);
   }
 }
 

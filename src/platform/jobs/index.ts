@@ -1,5 +1,4 @@
 export { type Backoff, backoffMs } from "./backoff.ts";
-export { jobEndpoints } from "./endpoints.ts";
 export { type Job, type JobKind, LeaseLost, RetryLater } from "./job-kind.ts";
 export { createJobQueue, type JobQueue, type JobRequest } from "./queue.ts";
 export { type JobRow, queueDepth } from "./store.ts";

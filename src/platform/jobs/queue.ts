@@ -68,7 +68,8 @@ export function createJobQueue(db: Database, ids: Ids, clock: Clock): JobQueue {
     },
     listDead: (limit, before) => deadJobs(db.read, limit, before),
     async retryDead(tx, id) {
-      if (!(await reviveJob(db, tx, id))) throw notFound(`No dead job has the id ${id}.`);
+      if (!(await reviveJob(db, tx, id)))
+        throw notFound("No dead job has this id; GET /jobs lists those there are.");
       const kind: string | undefined = (await tx("jobs").where({ id }).first("kind"))?.kind;
       if (kind !== undefined) afterCommit(tx, () => listener(kind));
     },

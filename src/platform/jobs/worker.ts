@@ -59,7 +59,7 @@ interface Rest {
 
 const claimLimit = 100;
 
-const maxRestMs = 100;
+const maxRestMs = 200;
 
 /** What handlers have for ending after their signal is aborted, before a process stops without them. */
 const abortMs = 2_000;
@@ -111,7 +111,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /**
-   * While new jobs keep coming in, a large batch is followed by a rest of half as long again as it took: those
+   * While new jobs keep coming in, a large batch is followed by a rest three times as long as it took: those
    * who add jobs wait for their answers, and the jobs wait for nobody.
    */
   async function rest({ kind }: JobKind): Promise<void> {
@@ -119,7 +119,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (!last?.large || !last.woken) return;
     last.large = false;
     const tookMs = performance.now() - last.claimedAt;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(maxRestMs, tookMs * 1.5)));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(maxRestMs, tookMs * 3)));
   }
 
   /** True when there may be more due than was taken. */

@@ -160,17 +160,13 @@ describe("an address that cannot be used", () => {
     expectError(await send("GET", `/api/v1${address}`), 400, address);
   });
 
-  it.each([
-    "?agent=%ff",
-    "?agent=%00",
-    "?agent=%ed%a0%80",
-    "?agent=nobody",
-    "?agent=%27%20or%201=1",
-    "?agent=",
-  ])("finds nothing: /runs%s", async (query) => {
-    const { status, body } = await send("GET", `/api/v1/runs${query}`);
-    expect([status, JSON.parse(body)]).toEqual([200, { runs: [], nextBefore: null }]);
-  });
+  it.each(["?agent=%ff", "?agent=%00", "?agent=%ed%a0%80", "?agent=nobody", "?agent=%27%20or%201=1"])(
+    "finds nothing: /runs%s",
+    async (query) => {
+      const { status, body } = await send("GET", `/api/v1/runs${query}`);
+      expect([status, JSON.parse(body)]).toEqual([200, { runs: [], nextBefore: null }]);
+    },
+  );
 
   it("takes a cursor that points between the pages, whatever name it has", async () => {
     const cursor = Buffer.from(`${"0".repeat(64)}zzz\u0000\ufffd`).toString("base64url");

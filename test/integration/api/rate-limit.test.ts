@@ -43,6 +43,12 @@ describe("more calls than a key has in a minute", () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
   });
 
+  it("are counted exactly where the limit is no multiple of the blocks it is taken in", async () => {
+    const app = await startApp({ env: { ...limited.env, ROLLCALL_API_RATE_LIMIT: "41" } });
+    const answers = await Promise.all(Array.from({ length: 60 }, () => app.request("GET", "/tools")));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(41);
+  });
+
   it("count for each key by itself, whatever they ask for", async () => {
     const app = await startApp(limited);
     const [vera, otto] = [await app.member("vera", "viewer"), await app.member("otto", "operator")];

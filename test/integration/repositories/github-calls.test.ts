@@ -47,7 +47,7 @@ describe("calls to GitHub", () => {
   };
 
   it("are three for a push that touches one agent, and one that costs nothing when nothing was pushed", async () => {
-    const files = manyAgents(150);
+    const files = manyAgents(300);
     const first = await repository.commit(files);
     const reader = open("main");
     let known = new Set<string>();

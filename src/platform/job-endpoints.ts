@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { toInstant } from "../clock.ts";
-import { defineEndpoint, type Endpoint, Instant, Page, toPage } from "../http/index.ts";
-import type { JobQueue } from "./queue.ts";
+import { toInstant } from "./clock.ts";
+import { defineEndpoint, type Endpoint, Instant, Page, toPage } from "./http/index.ts";
+import type { JobQueue } from "./jobs/index.ts";
 
 const DeadJob = z
   .object({
