@@ -198,10 +198,11 @@ async function loadClaimants(db: Database, keys: readonly string[]): Promise<Map
   const wanted = keys.map((key) => key.split("\n") as [string, string]);
   for (const [workspaceId, pairs] of Map.groupBy(wanted, ([workspace]) => workspace)) {
     const names = pairs.map(([, name]) => name);
-    const rows = await findDrafts(db.read, workspaceId, names);
-    const stable = new Map(
-      (await stableVersions(db.read, workspaceId, names)).map((version) => [version.agent, version]),
-    );
+    const [rows, versions] = await Promise.all([
+      findDrafts(db.read, workspaceId, names),
+      stableVersions(db.read, workspaceId, names),
+    ]);
+    const stable = new Map(versions.map((version) => [version.agent, version]));
     for (const name of names) {
       const draft = rows.filter((row) => row.name === name);
       if (draft.length > 0) found.set(`${workspaceId}\n${name}`, { draft, stable: stable.get(name) });
