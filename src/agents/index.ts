@@ -6,6 +6,7 @@ export { formatProblems, formatReport } from "./format-report.ts";
 export { agentJsonSchema, evalJsonSchema } from "./json-schemas.ts";
 export { type Problem, printable } from "./problem.ts";
 export { createCommitReader, type ReadAgentAt } from "./read-at-commit.ts";
+export { VersionName } from "./schema.ts";
 export { type Agents, createAgents, type RunnableVersion } from "./service.ts";
 export { type CatalogSync, createCatalogSync } from "./sync.ts";
 export { validatePaths } from "./validate-paths.ts";

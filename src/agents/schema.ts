@@ -71,6 +71,15 @@ export const ListAgents = z.strictObject({
 
 export const GetAgent = z.strictObject({ name: z.string().max(255) });
 
+/** Which version of an agent: stable, draft, or a snapshot's number as text or number. */
+export const VersionName = z
+  .union([
+    z.literal(["stable", "draft"]),
+    z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."),
+    z.int().positive(),
+  ])
+  .transform(String);
+
 export const ValidateAgent = z.strictObject({
   content: z.string().max(1_000_000).describe("Text of a spec."),
   format: z.enum(["yaml", "json"]),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Instant, Limit, text } from "../platform/http/index.ts";
+import { VersionName } from "../agents/index.ts";
+import { Before, Instant, Limit, text, WaitSeconds } from "../platform/http/index.ts";
 
 export const suiteStatuses = ["queued", "running", "passed", "failed", "error"] as const;
 export type SuiteStatus = (typeof suiteStatuses)[number];
@@ -67,15 +68,7 @@ export type EvalSuiteSummary = z.infer<typeof EvalSuiteSummary>;
 
 export const CreateEval = z.strictObject({
   agent: text(200),
-  version: z
-    .union([
-      z.literal(["stable", "draft"]),
-      z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."),
-      z.int().positive(),
-    ])
-    .transform(String)
-    .optional()
-    .describe("draft, stable or a snapshot's number; default draft."),
+  version: VersionName.optional().describe("draft, stable or a snapshot's number; default draft."),
   spec: text(1_000_000).optional().describe("Text of a spec, instead of the repository's."),
   eval: text(1_000_000).optional().describe("Text of an eval file, instead of the repository's."),
   commitSha: z
@@ -88,28 +81,19 @@ export const CreateEval = z.strictObject({
 export type CreateEval = z.infer<typeof CreateEval>;
 
 export const ListEvals = z.strictObject({
-  agent: z.string().max(200),
+  agent: z.string().min(1).max(200),
   latest: z
     .enum(["true", "false"], "Use true or false.")
     .transform((word) => word === "true")
     .optional()
     .describe("true shows the newest suite only."),
   limit: Limit.describe("Suites on a page, 1 to 200."),
-  before: z
-    .string()
-    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
-    .optional(),
+  before: Before.optional(),
 });
 export type ListEvals = z.infer<typeof ListEvals>;
 
 export const EvalId = z.strictObject({ id: z.string().max(64) });
 
 export const GetEval = z.strictObject({
-  wait: z
-    .string()
-    .regex(/^\d{1,2}$/, "Use whole seconds from 0 to 60.")
-    .transform(Number)
-    .pipe(z.int().min(0).max(60))
-    .optional()
-    .describe("Seconds to wait for the suite's end, at most 60."),
+  wait: WaitSeconds.optional().describe("Seconds to wait for the suite's end, at most 60."),
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { VersionName } from "../agents/index.ts";
 import { failureCodes } from "../frameworks/index.ts";
-import { Instant, Limit, text } from "../platform/http/index.ts";
+import { Before, Instant, Limit, text, WaitSeconds } from "../platform/http/index.ts";
 
 export const runStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -55,15 +56,9 @@ export const RunId = z.strictObject({ id: z.string().max(64) });
 export const CreateRun = z.strictObject({
   agent: text(200),
   message: text(1_000_000).default(""),
-  version: z
-    .union([
-      z.literal(["stable", "draft"]),
-      z.string().regex(/^[1-9]\d{0,8}$/, "Use stable, draft or a number."),
-      z.int().positive(),
-    ])
-    .transform(String)
-    .optional()
-    .describe("stable, draft or a snapshot's number; default stable when there is one, else draft."),
+  version: VersionName.optional().describe(
+    "stable, draft or a snapshot's number; default stable when there is one, else draft.",
+  ),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
 
@@ -83,19 +78,10 @@ export const ListRuns = z.strictObject({
     .optional()
     .describe("production, development, or both with a comma."),
   limit: Limit.describe("Runs on a page, 1 to 200."),
-  before: z
-    .string()
-    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
-    .optional(),
+  before: Before.optional(),
 });
 export type ListRuns = z.infer<typeof ListRuns>;
 
 export const GetRun = z.strictObject({
-  wait: z
-    .string()
-    .regex(/^\d{1,2}$/, "Use whole seconds from 0 to 60.")
-    .transform(Number)
-    .pipe(z.int().min(0).max(60))
-    .optional()
-    .describe("Seconds to wait for the run's end, at most 60."),
+  wait: WaitSeconds.optional().describe("Seconds to wait for the run's end, at most 60."),
 });

@@ -17,5 +17,5 @@ export { openApiDocument } from "./openapi.ts";
 export { createRateLimit, forgetOldWindows, type RateLimit } from "./rate-limit.ts";
 export { requestLog } from "./request-log.ts";
 export { createHttpServer } from "./server.ts";
-export { Instant, Limit, line, Page, text, toPage } from "./shapes.ts";
+export { Before, Instant, Limit, line, Page, text, toPage, WaitSeconds } from "./shapes.ts";
 export type { AuditEntry } from "./write.ts";

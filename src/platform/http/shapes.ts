@@ -30,13 +30,20 @@ export const Limit = z
   .pipe(z.int().min(1).max(200))
   .prefault("50");
 
+/** Where a page goes on: the last id of the page before. */
+export const Before = z.string().regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.");
+
+/** Seconds that a request may wait for something to end. */
+export const WaitSeconds = z
+  .string()
+  .regex(/^\d{1,2}$/, "Use whole seconds from 0 to 60.")
+  .transform(Number)
+  .pipe(z.int().min(0).max(60));
+
 /** Query of a paged list: newest first, `before` is the last id of the page before. */
 export const Page = z.strictObject({
   limit: Limit.describe("Records on a page, 1 to 200."),
-  before: z
-    .string()
-    .regex(/^[\w-]{1,64}$/, "Use the nextBefore of the page before.")
-    .optional(),
+  before: Before.optional(),
 });
 
 /** Cuts a page from `limit + 1` records and tells where the next one begins. */
