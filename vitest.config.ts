@@ -27,8 +27,8 @@ export default defineConfig({
       withServers("integration"),
       withServers("contract"),
       withServers("migrations"),
-      // After all others and one file at a time: these kill processes and cut connections.
-      { ...faults, test: { ...faults.test, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      // After all others: these kill processes and cut connections.
+      { ...faults, test: { ...faults.test, maxWorkers: 2, sequence: { groupOrder: 1 } } },
     ],
   },
 });
