@@ -24,6 +24,7 @@ export default defineConfig({
     reporters: ["default", createSummaryReporter()],
     projects: [
       { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], pool: "threads" } },
+      { extends: true, test: { name: "action", include: ["test/action/**/*.test.ts"], pool: "forks" } },
       withServers("integration"),
       withServers("contract"),
       withServers("migrations"),
