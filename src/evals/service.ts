@@ -6,7 +6,7 @@ import { toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createRunSignals, type Runs } from "../runs/index.ts";
+import { createRunSignals, type Runs, untilEnded } from "../runs/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createCaseJob } from "./case-job.ts";
 import { createCheckPool } from "./check-pool.ts";
@@ -40,9 +40,6 @@ export interface EvalsDeps extends SuiteFilesDeps {
 }
 
 export type Evals = ReturnType<typeof createEvals>;
-
-/** Looking for changes that other processes made, while somebody waits. */
-const pollMs = 500;
 
 /** Eval suites: making, evaluating and reading them. */
 export function createEvals(deps: EvalsDeps) {
@@ -150,13 +147,8 @@ export function createEvals(deps: EvalsDeps) {
     seconds: number,
     signal: AbortSignal,
   ): Promise<EvalSuite> {
-    const deadline = performance.now() + seconds * 1000;
-    for (;;) {
-      const changed = signals.next(id, Math.min(pollMs, Math.max(0, deadline - performance.now())), signal);
-      const suite = await find(workspaceId, id);
-      if (isFinalSuite(suite) || performance.now() >= deadline || signal.aborted) return present(suite);
-      await changed;
-    }
+    const read = () => find(workspaceId, id);
+    return present(await untilEnded({ signals, id, seconds, signal, read, hasEnded: isFinalSuite }));
   }
 
   return {

@@ -5,6 +5,38 @@ export interface RunSignals {
   next(runId: string, ms: number, signal: AbortSignal): Promise<void>;
 }
 
+/** Looking for changes that other processes made, while somebody waits; milliseconds. */
+export const pollMs = 500;
+
+export interface Waiting<T> {
+  signals: RunSignals;
+  /** What notifications name. */
+  id: string;
+  seconds: number;
+  signal: AbortSignal;
+  read(): Promise<T>;
+  hasEnded(value: NoInfer<T>): boolean;
+}
+
+/** What `read` gives once it has ended, or as it is after that many seconds or when `signal` is aborted. */
+export async function untilEnded<T>({
+  signals,
+  id,
+  seconds,
+  signal,
+  read,
+  hasEnded,
+}: Waiting<T>): Promise<T> {
+  const deadline = performance.now() + seconds * 1000;
+  for (;;) {
+    // Asked for before reading: what is committed in between is not missed.
+    const changed = signals.next(id, Math.min(pollMs, Math.max(0, deadline - performance.now())), signal);
+    const value = await read();
+    if (hasEnded(value) || performance.now() >= deadline || signal.aborted) return value;
+    await changed;
+  }
+}
+
 export function createRunSignals(): RunSignals {
   const waiting = new Map<string, Set<() => void>>();
 

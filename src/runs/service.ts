@@ -7,7 +7,7 @@ import type { Actor, StreamEvent } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { FollowUps } from "./ports.ts";
-import type { RunSignals } from "./run-signals.ts";
+import { pollMs, type RunSignals, untilEnded } from "./run-signals.ts";
 import type { CreateRun, ListRuns, RunTrigger } from "./schema.ts";
 import {
   endIdleRun,
@@ -26,9 +26,6 @@ import {
 
 /** The kind of job that executes a run. */
 export const runJob = "run";
-
-/** Looking for changes that other processes made, while somebody waits. */
-const pollMs = 500;
 
 export interface RunsDeps {
   db: Database;
@@ -125,13 +122,8 @@ export function createRuns(deps: RunsDeps) {
     seconds: number,
     signal: AbortSignal,
   ): Promise<RunRow> {
-    const deadline = performance.now() + seconds * 1000;
-    for (;;) {
-      const changed = signals.next(id, Math.min(pollMs, Math.max(0, deadline - performance.now())), signal);
-      const run = await get(workspaceId, id);
-      if (isFinal(run) || performance.now() >= deadline || signal.aborted) return run;
-      await changed;
-    }
+    const read = () => get(workspaceId, id);
+    return untilEnded({ signals, id, seconds, signal, read, hasEnded: isFinal });
   }
 
   /** Ends a queued run at once, asks for the end of a running one. Throws 409 when it has ended otherwise. */

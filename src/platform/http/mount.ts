@@ -77,8 +77,9 @@ async function answer(endpoint: Endpoint, options: MountOptions, req: Request, r
     lastEventId: req.get("last-event-id"),
   };
   if (endpoint.kind === "stream") {
-    const { signal } = request;
-    await sendEvents(res, await endpoint.handle({ ...request, signal, body: undefined }), signal);
+    // Copied once: each reading of `signal` makes a new one.
+    const streaming = { ...request, body: undefined };
+    await sendEvents(res, await endpoint.handle(streaming), streaming.signal);
     return;
   }
   await answerJson(endpoint, options, context, () => endpoint.handle(request), res);
