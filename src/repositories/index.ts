@@ -2,6 +2,16 @@ import { type AppCredentials, createInstallationOctokit } from "./github/octokit
 import { createGitHubReader } from "./github/reader.ts";
 import { createLocalReader } from "./local/reader.ts";
 import type { RepositoryReader } from "./ports.ts";
+export type {
+  Annotation,
+  CheckRunReport,
+  CommitState,
+  NewCheckRun,
+  NewCommitStatus,
+  PullRequest,
+  PullRequestHost,
+  Refused,
+} from "./pull-request-host.ts";
 
 export {
   type AppCredentials,
