@@ -12,15 +12,18 @@ export const up = (knex) =>
     // JSON of a CheckRunReport.
     column.text("report").notNullable();
     table.integer("revision").notNullable();
-    // What was done: the newest revision that was posted or given up.
-    table.integer("settled_revision").notNullable();
+    // What became of the newest revision's status, and how often bringing it to the host has failed.
     column.word("post_state").notNullable();
     column.text("post_reason");
+    table.integer("tries").notNullable();
+    // The host's own number of the commit's check run, once there is one.
     column.count("check_run_id");
+    // When the sweeper makes sure that it has a job; null as long as nothing is to be done.
+    column.instant("sweep_at");
     column.instant("created_at").notNullable();
     column.instant("updated_at").notNullable();
     table.unique(["workspace_id", "sha"], { indexName: "commit_statuses_sha" });
-    table.index(["post_state", "updated_at"], "commit_statuses_post");
+    table.index(["sweep_at"], "commit_statuses_sweep");
     table.foreign("workspace_id").references("workspaces.id");
   });
 
