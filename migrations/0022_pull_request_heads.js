@@ -10,10 +10,14 @@ export const up = (knex) =>
     column.text("merge_branch");
     column.hash("head_sha").notNullable();
     column.text("base_ref").notNullable();
-    // What the head is compared with; known once it was compared.
+    // Head of the base branch when the head was looked at.
+    column.hash("base_head").notNullable();
+    // What the head was compared with, once it was.
     column.hash("base_sha");
+    // Empty for a merge group, and for an account that is gone.
     column.name("author").notNullable();
-    // Login of the member whose connections the suites use; empty for nobody's.
+    column.flag("author_belongs").notNullable();
+    // Login of the member whose connections the suites use.
     column.name("run_as");
     column.flag("fork").notNullable();
     column.name("approved_by");

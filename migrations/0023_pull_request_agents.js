@@ -4,6 +4,8 @@ import { createTable, dropTable } from "./helpers.mjs";
 export const up = (knex) =>
   createTable(knex, "pull_request_agents", (table, column) => {
     column.id("head_id").notNullable();
+    // Two agents may claim one name, so that the name is no key.
+    table.integer("position").notNullable();
     column.name("agent").notNullable();
     column.text("path").notNullable();
     column.text("eval_path");
@@ -17,8 +19,7 @@ export const up = (knex) =>
     column.hash("base_spec_sha");
     column.hash("base_eval_sha");
     column.id("suite_id");
-    table.primary(["head_id", "agent"]);
-    table.index(["suite_id"], "pull_request_agents_suite");
+    table.primary(["head_id", "position"]);
   });
 
 export const down = (knex) => dropTable(knex, "pull_request_agents");
