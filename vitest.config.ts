@@ -25,7 +25,9 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], pool: "threads" } },
       { extends: true, test: { name: "action", include: ["test/action/**/*.test.ts"], pool: "forks" } },
+      { extends: true, test: { name: "browser", include: ["test/browser/**/*.test.ts"], pool: "forks" } },
       withServers("integration"),
+      withServers("story"),
       withServers("contract"),
       withServers("migrations"),
       // After all others: these kill processes and cut connections.

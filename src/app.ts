@@ -5,10 +5,13 @@ import {
   agentJsonSchema,
   createAgents,
   createCatalogSync,
+  createCommitComparison,
   createCommitReader,
   evalJsonSchema,
 } from "./agents/index.ts";
+import { createCommitStatuses } from "./commit-status/index.ts";
 import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
+import { consoleRoutes } from "./console/index.ts";
 import { createEvals, evalEndpoints, followEvalRuns } from "./evals/index.ts";
 import type { Foundation } from "./foundation.ts";
 import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
@@ -21,13 +24,21 @@ import { createMetrics } from "./platform/metrics.ts";
 import { createSealer } from "./platform/secrets.ts";
 import { startUpkeep } from "./platform/upkeep.ts";
 import { createPromotion, promotionEndpoints } from "./promotion/index.ts";
-import type { RepositoryReader } from "./repositories/index.ts";
+import {
+  createIsHead,
+  createPullRequests,
+  createStatusPosts,
+  createSuiteEnded,
+} from "./pull-requests/index.ts";
+import type { PullRequestHost, RepositoryReader } from "./repositories/index.ts";
 import { createExecutor, createRunSignals, createRuns, runEndpoints } from "./runs/index.ts";
 import { createSettings, settingsEndpoints } from "./settings/index.ts";
 import { workspaceEndpoints } from "./workspaces/index.ts";
 
 export interface AppOptions {
   reader: RepositoryReader;
+  /** Where the repository's pull requests are made; undefined for a local one. */
+  host: PullRequestHost | undefined;
   /** Sealing keys, newest first. */
   secretKeys: readonly string[];
   /** Base address of the OpenAPI document; undefined: wherever the document was read from. */
@@ -67,7 +78,7 @@ const cancelPollMs = 1_000;
 
 /** Puts the features together, each from its named dependencies. Nothing runs before `start`. */
 export function createApp(foundation: Foundation, options: AppOptions): App {
-  const { reader, secretKeys, publicUrl, checkResponses } = options;
+  const { reader, host, secretKeys, publicUrl, checkResponses } = options;
   const { config, db, logger, redactor, ids, access, workspaceId } = foundation;
   const clock = systemClock;
   const stopping = new AbortController();
@@ -109,16 +120,32 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   });
   const runs = createRuns({ ...runDeps, abort: executor.abort });
   worker.define(executor.job);
+  const commitStatuses = createCommitStatuses({
+    ...{ db, ids, clock, logger, queue, host, settings },
+    isHead: createIsHead({ db, host }),
+    link: (sha) => (publicUrl === undefined ? undefined : `${publicUrl}/commits/${sha}`),
+  });
+  worker.define(commitStatuses.job);
   const evals = createEvals({
     ...runDeps,
     runs,
     settings,
+    suiteEnded: createSuiteEnded({ queue }),
+    statusPosts: createStatusPosts({ db, posts: commitStatuses.posts }),
     loadFramework,
     readAgentAt: createCommitReader({ reader, schemas: frameworkSpecs }),
   });
   worker.define(evals.job);
 
   const promotion = createPromotion({ db, clock, agents, newestVerdict: evals.newestVerdict });
+
+  const pullRequests = createPullRequests({
+    ...{ db, ids, clock, logger, queue, host, settings, evals, commitStatuses, workspaceId },
+    compareCommits: createCommitComparison({ reader, schemas: frameworkSpecs }),
+    members: access.members,
+  });
+  worker.define(pullRequests.jobs.plan);
+  worker.define(pullRequests.jobs.settle);
 
   const github = createGitHubApp({
     db,
@@ -130,6 +157,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     reader,
     catalog,
     branch: config.repository?.branch,
+    consider: pullRequests.consider,
     secret: config.webhookSecret,
   });
   worker.define(github.job);
@@ -143,6 +171,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     ...promotionEndpoints(promotion),
     ...runEndpoints(runs),
     ...evalEndpoints(evals),
+    ...pullRequests.endpoints,
     ...connectionEndpoints(connections),
     ...workspaceEndpoints({ db, describeRepository }),
     ...access.endpoints,
@@ -157,6 +186,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     ids,
     endpoints,
     hooks: github.hooks,
+    console: consoleRoutes(),
     publicUrl: publicUrl ?? "/",
     schemas: { "agent.json": agentJsonSchema(frameworkSpecs), "eval.json": evalJsonSchema() },
     mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
@@ -179,7 +209,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     if (config.roles.has("worker")) {
       worker.start();
       const timer = setInterval(() => void executor.abortCancelled().catch(() => {}), cancelPollMs);
-      stops.push(() => clearInterval(timer), evals.start());
+      stops.push(() => clearInterval(timer), evals.start(), commitStatuses.start(), pullRequests.start());
     }
   }
 

@@ -1,4 +1,6 @@
 export { type AgentOnDisk, findAgentsOnDisk } from "./agents-on-disk.ts";
+export { caseLines } from "./case-lines.ts";
+export { type ChangedAgent, type CompareCommits, createCommitComparison } from "./compare-commits.ts";
 export type { DerivedAgent } from "./derive-agents.ts";
 export { agentEndpoints } from "./endpoints.ts";
 export { type EvalCase, type EvalFile, parseEvalFile } from "./eval-file.ts";

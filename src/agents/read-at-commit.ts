@@ -28,7 +28,7 @@ export function createCommitReader({
 
 /** The contents of files and, for what is no file or too large, why there is none. Throws RepositoryUnavailable. */
 export async function readEntries(
-  reader: RepositoryReader,
+  reader: Pick<RepositoryReader, "blobs">,
   entries: readonly TreeEntry[],
 ): Promise<RepositoryFile[]> {
   const small = (entry: TreeEntry) => entry.size === null || entry.size <= maxDocumentBytes;

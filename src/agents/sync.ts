@@ -4,13 +4,10 @@ import type { Database } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type RepositoryReader, RepositoryUnavailable, type TreeEntry } from "../repositories/index.ts";
-import {
-  type CatalogProblem,
-  type DerivedAgent,
-  deriveAgents,
-  type RepositoryFile,
-} from "./derive-agents.ts";
+import { type RepositoryReader, RepositoryUnavailable } from "../repositories/index.ts";
+import { compareTrees, type TreeDifference } from "./compare-trees.ts";
+import type { CatalogProblem, DerivedAgent, DerivedAgents } from "./derive-agents.ts";
+import { deriveGroups } from "./derive-groups.ts";
 import type { SpecSchemas } from "./parse-spec.ts";
 import { readEntries } from "./read-at-commit.ts";
 import { groupKey } from "./spec-path.ts";
@@ -54,29 +51,11 @@ export interface SyncDeps {
 /** How often a catalog that does not change has its `syncedAt` written. */
 const confirmMs = 60_000;
 
-/** Deriving yields to requests after this many groups. */
-const groupsPerTurn = 20;
-
 /** Processes that sync at the same moment give way to one another; looks of one that always came second. */
 const mostLooks = 5;
 
 /** Problems without an agent that are kept; a repository with more has other worries. */
 const mostProblems = 200;
-
-/** What a newer commit changes in the catalog. */
-interface Difference {
-  gone: string[];
-  changed: TreeEntry[];
-  /** Keys of the groups that have to be derived again. */
-  groups: string[];
-  /** All entries of those groups at the new commit. */
-  entries: TreeEntry[];
-}
-
-interface Derived {
-  agents: DerivedAgent[];
-  problems: CatalogProblem[];
-}
 
 export function createCatalogSync({
   db,
@@ -154,8 +133,8 @@ export function createCatalogSync({
     const startedAt = performance.now();
     const sameRepository = catalog?.repository === reader.label;
     const mirrored = sameRepository ? await mirroredFiles(db.read, workspaceId) : [];
-    const difference = compare(mirrored, await reader.tree(commitSha));
-    const derived = await derive(await readEntries(reader, difference.entries));
+    const difference = compareTrees(mirrored, await reader.tree(commitSha));
+    const derived = await deriveGroups(await readEntries(reader, difference.entries), schemas);
     const revision = catalog?.revision ?? 0;
     const applied = await apply({ commitSha, revision, difference, derived });
     if (!applied) return false;
@@ -171,27 +150,16 @@ export function createCatalogSync({
     return true;
   }
 
-  async function derive(files: readonly RepositoryFile[]): Promise<Derived> {
-    const groups = [...Map.groupBy(files, (file) => groupKey(file.path)).values()];
-    const derived: Derived = { agents: [], problems: [] };
-    for (const [index, group] of groups.entries()) {
-      const { agents, catalogProblems } = deriveAgents(group, schemas);
-      derived.agents.push(...agents);
-      derived.problems.push(...catalogProblems);
-      if (index % groupsPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-    return derived;
-  }
-
   /** False when another process has synced meanwhile: what was compared with is no longer there. */
   async function apply(change: {
     commitSha: string;
     revision: number;
-    difference: Difference;
-    derived: Derived;
+    difference: TreeDifference;
+    derived: DerivedAgents;
   }): Promise<boolean> {
     const { commitSha, revision, difference, derived } = change;
-    const { groups, gone, changed } = difference;
+    const { gone, changed } = difference;
+    const groups = [...difference.groups];
     return db.transaction(async (tx) => {
       const catalog = await lockCatalog(tx, workspaceId, reader.label);
       if (catalog.revision !== revision) return false;
@@ -204,14 +172,16 @@ export function createCatalogSync({
       await replaceAgents(tx, workspaceId, groups, rows);
       await keepSpecs(tx, derived.agents.flatMap(specOf));
       const kept: CatalogProblem[] = catalog.repository === reader.label ? JSON.parse(catalog.problems) : [];
-      const untouched = kept.filter((problem) => !groups.includes(groupKey(problem.path) ?? ""));
+      const untouched = kept.filter((problem) => !difference.groups.has(groupKey(problem.path) ?? ""));
       await updateCatalog(tx, workspaceId, {
         repository: reader.label,
         commit_sha: commitSha,
         synced_at: clock(),
         stale: 0,
         error: null,
-        problems: JSON.stringify([...untouched, ...derived.problems].sort(byPath).slice(0, mostProblems)),
+        problems: JSON.stringify(
+          [...untouched, ...derived.catalogProblems].sort(byPath).slice(0, mostProblems),
+        ),
         revision: revision + 1,
       });
       return true;
@@ -262,33 +232,6 @@ export function createCatalogSync({
       await loop;
     },
   };
-}
-
-function compare(
-  mirrored: readonly { path: string; blobSha: string }[],
-  tree: readonly TreeEntry[],
-): Difference {
-  const known = new Map(mirrored.map((file) => [file.path, file.blobSha]));
-  const relevant = tree.filter((entry) => groupKey(entry.path) !== undefined);
-  const present = new Set(relevant.map((entry) => entry.path));
-  const gone = mirrored.filter((file) => !present.has(file.path)).map((file) => file.path);
-  const changed = relevant
-    .filter((entry) => known.get(entry.path) !== identityOf(entry))
-    .map((entry) => ({ ...entry, blobSha: identityOf(entry) }));
-  const groups = new Set(
-    [...gone, ...changed.map((entry) => entry.path)].map((path) => groupKey(path) ?? ""),
-  );
-  return {
-    gone,
-    changed,
-    groups: [...groups],
-    entries: relevant.filter((entry) => groups.has(groupKey(entry.path) ?? "")),
-  };
-}
-
-/** A link that becomes a file with the same bytes is another thing. */
-function identityOf({ kind, blobSha }: TreeEntry): string {
-  return kind === "file" ? blobSha : `${kind}:${blobSha}`.slice(0, 64);
 }
 
 /** The order of `deriveAgents`, in which nobody sees what an earlier sync found and what a later one. */

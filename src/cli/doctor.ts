@@ -2,7 +2,7 @@ import { layFoundation } from "../foundation.ts";
 import { configuredProviders } from "../models/index.ts";
 import type { Config } from "../platform/config.ts";
 import { errorText } from "../platform/errors.ts";
-import { openReader } from "./start.ts";
+import { openConfigured } from "./start.ts";
 
 interface Finding {
   state: "ok" | "open" | "bad";
@@ -38,7 +38,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 
 async function checkRepository(config: Config): Promise<Finding> {
   try {
-    const reader = await openReader(config);
+    const { reader } = await openConfigured(config);
     const commit = await reader.head();
     const entries = await reader.tree(commit);
     await reader.close();

@@ -8,7 +8,7 @@ import { loadFramework } from "../frameworks/index.ts";
 import type { Config } from "../platform/config.ts";
 import { createHttpServer } from "../platform/http/index.ts";
 import { secretKeyOf } from "../platform/secret-key.ts";
-import { createSampleRepository, openRepository, type RepositoryReader } from "../repositories/index.ts";
+import { createSampleRepository, openRepository, type Repository } from "../repositories/index.ts";
 import { describeStart } from "./describe-start.ts";
 
 /** Time to finish what is under way after SIGTERM, milliseconds. */
@@ -18,10 +18,11 @@ const graceMs = 25_000;
 export async function startCommand(config: Config): Promise<number> {
   const foundation = await layFoundation(config);
   const { logger } = foundation;
-  const reader = await openReader(config);
+  const { reader, host } = await openConfigured(config);
   const secretKeys = config.secretKeys ?? [secretKeyOf(config.home)];
   const app = createApp(foundation, {
     reader,
+    host,
     secretKeys,
     publicUrl: config.publicUrl,
     checkResponses: false,
@@ -40,7 +41,7 @@ export async function startCommand(config: Config): Promise<number> {
 }
 
 /** The configured repository, or the sample one, which is made on the first start. */
-export async function openReader(config: Config): Promise<RepositoryReader> {
+export async function openConfigured(config: Config): Promise<Repository> {
   if (config.repository) return openRepository(config.repository);
   const path = join(config.home, "agents");
   await createSampleRepository(

@@ -2,21 +2,19 @@ import { z } from "zod";
 import type { EvalCase } from "../agents/index.ts";
 import { describeFailure } from "../frameworks/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
-import type { Clock } from "../platform/clock.ts";
-import { afterCommit, type Database } from "../platform/db/index.ts";
+import type { Database } from "../platform/db/index.ts";
 import type { Job, JobKind, JobRequest } from "../platform/jobs/index.ts";
-import type { FollowUps, RunRow, RunSignals, Runs } from "../runs/index.ts";
+import type { FollowUps, RunRow, Runs } from "../runs/index.ts";
 import type { BoundedChecks } from "./assertions.ts";
-import { recordResult } from "./close.ts";
+import type { Closing } from "./close.ts";
 import { type EndedRun, evaluateRun } from "./evaluate.ts";
 import type { Opinion } from "./judge.ts";
 import { casesOf, type EvalResult, findEvalRuns, findSuites, isFinalSuite, type SuiteRow } from "./store.ts";
 
 export interface CaseJobDeps {
   db: Database;
-  clock: Clock;
   runs: Runs;
-  signals: RunSignals;
+  closing: Closing;
   checks: BoundedChecks;
   /** The opinion of the workspace's judge on an output; never fails. */
   judge(
@@ -43,7 +41,7 @@ export const followEvalRuns: FollowUps = ({ id, trigger }) => (trigger === "eval
 
 /** Evaluates runs of cases; the last one of a suite closes it. */
 export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
-  const { db, clock, runs, signals } = deps;
+  const { db, runs, closing } = deps;
   const loadEvalRun = createBatchLoader((ids: readonly string[]) => findEvalRuns(db.read, ids));
   const loadSuite = createBatchLoader((ids: readonly string[]) => findSuites(db.read, ids));
   const loadRun = createBatchLoader(runs.find);
@@ -61,10 +59,9 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     job.signal.throwIfAborted();
     await db.commit({
       async run(tx) {
-        await recordResult(tx, suite.id, result && { runId, result }, clock());
+        await closing.record(tx, suite.id, result && { runId, result });
         await job.complete(tx);
       },
-      committed: () => signals.notify(suite.id),
     });
   }
 
@@ -128,8 +125,7 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
         assertions: [{ kind: "run" as const, passed: false, detail }],
         ...nothing,
       };
-      await recordResult(tx, evalRun.suite_id, { runId, result }, clock());
-      afterCommit(tx, () => signals.notify(evalRun.suite_id));
+      await closing.record(tx, evalRun.suite_id, { runId, result });
     },
   };
 }

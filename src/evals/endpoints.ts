@@ -16,14 +16,15 @@ export function evalEndpoints(evals: Evals): Endpoint[] {
       status: 202,
       response: z.object({ eval_id: z.string() }),
       async handle({ actor, body, write }) {
-        const { id, rows, committed } = await evals.prepare(actor, body);
+        const suite = await evals.prepare(actor, body);
+        const { rows, committed } = suite;
         const { agent, version = "draft", source } = body;
-        return write.insert({
-          answer: { eval_id: id },
-          target: id,
-          details: { agent, version, source },
-          rows,
-          committed,
+        const details = { agent, version, source };
+        const written = { answer: { eval_id: suite.id }, target: suite.id, details };
+        if (suite.status === "queued") return write.insert({ ...written, rows, committed });
+        return write.transaction(async (tx) => {
+          await evals.storeEnded(tx, actor.workspaceId, suite);
+          return written;
         });
       },
     }),

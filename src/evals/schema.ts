@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { VersionName } from "../agents/index.ts";
+import type { StatusPost } from "../commit-status/index.ts";
 import { Before, Instant, Limit, text, WaitSeconds } from "../platform/http/index.ts";
 
 export const suiteStatuses = ["queued", "running", "passed", "failed", "error"] as const;
@@ -16,7 +17,9 @@ const AssertionRecord = z.object({
 
 const caseSummary = {
   name: z.string(),
-  status: z.enum(["queued", "running", "passed", "failed"]),
+  status: z
+    .enum(["queued", "running", "passed", "failed", "cancelled"])
+    .describe("cancelled when the suite ended before the case did."),
   passed: z.boolean().describe("Whether all checks held; false until the case has ended."),
   judgePassed: z
     .boolean()
@@ -40,6 +43,11 @@ const EvalCaseRecord = z.object({
 });
 export type EvalCaseRecord = z.infer<typeof EvalCaseRecord>;
 
+const StatusPostRecord = z.object({
+  state: z.enum(["none", "pending", "posted", "skipped", "failed"]),
+  reason: z.string().optional(),
+}) satisfies z.ZodType<StatusPost>;
+
 const suiteFields = {
   id: z.string(),
   agent: z.string(),
@@ -49,10 +57,18 @@ const suiteFields = {
   status: z.enum(suiteStatuses),
   totalCount: z.int(),
   passedCount: z.int(),
+  cached: z.boolean().describe("Whether an earlier suite's results stand in: nothing was run for this one."),
+  cachedFrom: z.string().optional().describe("The suite whose results they are."),
+  runAs: z
+    .string()
+    .nullable()
+    .describe("Login of the member whose connections the runs use; null when they use nobody's."),
   createdAt: Instant,
   finishedAt: Instant.nullable(),
   error: z.string().optional().describe("Why the suite could not be run, with status error."),
-  statusPost: z.object({ state: z.literal("none") }).describe("What became of the commit's status."),
+  statusPost: StatusPostRecord.describe(
+    "What became of the commit's status; none when there is none of this suite.",
+  ),
 };
 
 export const EvalSuite = z
@@ -77,6 +93,10 @@ export const CreateEval = z.strictObject({
     .optional()
     .describe("Commit that the texts are from; a text that is not given is read there."),
   source: z.enum(["api", "ci"]).default("api"),
+  cache: z
+    .boolean()
+    .default(false)
+    .describe("true runs nothing when the newest suite of exactly these two texts has passed."),
 });
 export type CreateEval = z.infer<typeof CreateEval>;
 

@@ -1,56 +1,65 @@
 import type { FrameworkRunner } from "../frameworks/index.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database, Rows } from "../platform/db/index.ts";
+import type { Tx } from "../platform/db/index.ts";
 import { notFound } from "../platform/errors.ts";
 import { toPage } from "../platform/http/index.ts";
-import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createRunSignals, type Runs, untilEnded } from "../runs/index.ts";
+import { createRunSignals, untilEnded } from "../runs/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createCaseJob } from "./case-job.ts";
 import { createCheckPool } from "./check-pool.ts";
-import { demands } from "./evaluate.ts";
+import { createClosing } from "./close.ts";
 import { createJudge } from "./judge.ts";
-import { presentSuite, shownRun, summariseSuite } from "./present.ts";
-import type { EvalSuite, ListEvals, SuiteSource } from "./schema.ts";
+import type { StatusPosts, SuiteEnded } from "./ports.ts";
+import { createPrepare, type PrepareDeps, type PreparedSuite } from "./prepare.ts";
+import {
+  presentState,
+  presentSuite,
+  presentVerdict,
+  type SuiteState,
+  shownRun,
+  summariseSuite,
+  type Verdict,
+} from "./present.ts";
+import type { EvalSuite, ListEvals } from "./schema.ts";
 import {
   type EvalRunRow,
   evalRunsOf,
   findSuite,
+  findSuites,
+  insertSuite,
   isFinalSuite,
   listSuites,
-  newEvalRunRow,
   newestVerdict,
-  newSuiteRow,
+  ranSuiteOf,
   type SuiteRow,
+  type SuiteTexts,
 } from "./store.ts";
-import { createSuiteFiles, type SuiteFilesDeps, type SuiteRequest } from "./suite-files.ts";
+import { createSupersede } from "./supersede.ts";
 import { createSweep } from "./sweep.ts";
 
-export interface EvalsDeps extends SuiteFilesDeps {
-  db: Database;
-  ids: Ids;
-  clock: Clock;
+export interface EvalsDeps extends PrepareDeps {
   logger: Logger;
   queue: JobQueue;
-  runs: Runs;
   settings: Pick<Settings, "modelKeys" | "evals">;
+  suiteEnded: SuiteEnded;
+  statusPosts: StatusPosts;
   loadFramework(id: string): Promise<FrameworkRunner>;
 }
 
 export type Evals = ReturnType<typeof createEvals>;
 
-/** Eval suites: making, evaluating and reading them. */
+/** Eval suites: making, evaluating, ending and reading them. */
 export function createEvals(deps: EvalsDeps) {
-  const { db, ids, clock, runs, settings } = deps;
-  const files = createSuiteFiles(deps);
+  const { db, runs, settings, suiteEnded } = deps;
   const signals = createRunSignals();
   const checks = createCheckPool();
   const askJudge = createJudge(deps);
+  const closing = createClosing({ ...deps, signals });
+  const sweeper = createSweep({ ...deps, closing });
   const job = createCaseJob({
     ...deps,
-    signals,
+    closing,
     checks,
     async judge(workspaceId, judged, signal) {
       const [{ judgeModel }, keys] = await Promise.all([
@@ -60,49 +69,11 @@ export function createEvals(deps: EvalsDeps) {
       return askJudge(judged, judgeModel, keys, signal);
     },
   });
-  const sweeper = createSweep({ ...deps, signals });
 
-  /**
-   * The rows of a new suite and of its runs, which use the connections of `user`. Whoever commits them calls
-   * `committed` afterwards. Throws as `SuiteFiles` does, and 422 when the user lacks a connection.
-   */
-  async function prepare(
-    user: { workspaceId: string; login: string },
-    request: SuiteRequest & { source: SuiteSource },
-  ): Promise<{ id: string; rows: Rows; committed(): void }> {
-    const { workspaceId, login } = user;
-    const { version, cases, evalSha } = await files.find(workspaceId, request);
-    await runs.requireConnections(user, version.connections);
-    const id = ids("eval");
-    const suite = newSuiteRow(
-      {
-        id,
-        workspace_id: workspaceId,
-        agent: request.agent,
-        version: version.version,
-        commit_sha: version.commitSha,
-        spec_sha: version.specSha,
-        eval_sha: evalSha,
-        source: request.source,
-        run_as: login,
-        created_at: clock(),
-      },
-      cases,
-    );
-    const orders = cases.flatMap((evalCase, caseIndex) =>
-      Array.from({ length: demands(evalCase).repeats }, (_, repetition) => {
-        const { agent } = request;
-        const order = { workspaceId, agent, version, trigger: "eval", runAs: login } as const;
-        const run = runs.order({ ...order, evalId: id, message: evalCase.input });
-        const place = { suite_id: id, case_index: caseIndex, repetition };
-        return { ...run, rows: [...run.rows, newEvalRunRow({ run_id: run.id, ...place })] };
-      }),
-    );
-    return {
-      id,
-      rows: [suite, ...orders.flatMap(({ rows }) => rows)],
-      committed: () => orders[0]?.committed(),
-    };
+  /** Stores a suite that has its results as it is made, and tells `suiteEnded` of it. */
+  async function storeEnded(tx: Tx, workspaceId: string, { rows, commitSha }: PreparedSuite): Promise<void> {
+    await insertSuite(tx, rows);
+    await suiteEnded(tx, { workspaceId, commitSha });
   }
 
   async function find(workspaceId: string, id: string): Promise<SuiteRow> {
@@ -112,30 +83,43 @@ export function createEvals(deps: EvalsDeps) {
   }
 
   async function present(suite: SuiteRow): Promise<EvalSuite> {
-    const rows = await evalRunsOf(db.read, [suite.id]);
+    const rows = await evalRunsOf(db.read, [ranSuiteOf(suite)]);
     const byCase = [...Map.groupBy(rows, (row) => row.case_index).values()];
     const shown = byCase.flatMap((each) => shownRun(each)?.run_id ?? []);
-    const [states, outputs] = await Promise.all([statesOf([suite], rows), runs.find(shown)]);
-    return presentSuite(suite, rows, new Map([...states, ...outputs]));
+    const [states, outputs, posts] = await Promise.all([
+      openRunsOf([suite], rows),
+      runs.find(shown),
+      postsOf([suite]),
+    ]);
+    return presentSuite(suite, rows, new Map([...states, ...outputs]), posts.get(suite.id));
   }
 
   /** What has become of the runs of suites that go on; those of others are known from their results. */
-  function statesOf(suites: readonly SuiteRow[], rows: readonly EvalRunRow[]) {
+  function openRunsOf(suites: readonly SuiteRow[], rows: readonly EvalRunRow[]) {
     const open = new Set(suites.filter((suite) => !isFinalSuite(suite)).map(({ id }) => id));
     return runs.states(rows.filter((row) => open.has(row.suite_id)).map((row) => row.run_id));
   }
 
+  const postsOf = (suites: readonly SuiteRow[]) =>
+    deps.statusPosts(
+      suites.map((suite) => ({
+        id: suite.id,
+        workspaceId: suite.workspace_id,
+        agent: suite.agent,
+        commitSha: suite.commit_sha,
+        specSha: suite.spec_sha,
+        evalSha: suite.eval_sha,
+      })),
+    );
+
   async function list(workspaceId: string, filter: ListEvals) {
     const found = await listSuites(db.read, workspaceId, filter);
     const { page, nextBefore } = toPage(found, filter.limit);
-    const rows = await evalRunsOf(
-      db.read,
-      page.map(({ id }) => id),
-    );
-    const states = await statesOf(page, rows);
+    const rows = await evalRunsOf(db.read, [...new Set(page.map(ranSuiteOf))]);
+    const [states, posts] = await Promise.all([openRunsOf(page, rows), postsOf(page)]);
     const bySuite = Map.groupBy(rows, (row) => row.suite_id);
     const evals = page.map((suite) =>
-      summariseSuite(presentSuite(suite, bySuite.get(suite.id) ?? [], states)),
+      summariseSuite(presentSuite(suite, bySuite.get(ranSuiteOf(suite)) ?? [], states, posts.get(suite.id))),
     );
     return { evals, nextBefore };
   }
@@ -151,15 +135,46 @@ export function createEvals(deps: EvalsDeps) {
     return present(await untilEnded({ signals, id, seconds, signal, read, hasEnded: isFinalSuite }));
   }
 
+  /**
+   * How the newest suite of exactly these two texts answered that passed or failed, cached ones included, in
+   * the order in which they are asked for; undefined where there is none.
+   */
+  async function verdicts(
+    workspaceId: string,
+    asked: readonly SuiteTexts[],
+  ): Promise<(Verdict | undefined)[]> {
+    const suites = await Promise.all(asked.map((texts) => newestVerdict(db.read, workspaceId, texts)));
+    const rows = await evalRunsOf(db.read, [
+      ...new Set(suites.flatMap((suite) => (suite ? ranSuiteOf(suite) : []))),
+    ]);
+    const bySuite = Map.groupBy(rows, (row) => row.suite_id);
+    return suites.map((suite) => suite && presentVerdict(suite, bySuite.get(ranSuiteOf(suite)) ?? []));
+  }
+
+  /** What has become of suites, by their ids, without those that the workspace does not have. */
+  async function states(workspaceId: string, ids: readonly string[]): Promise<Map<string, SuiteState>> {
+    const found = [...(await findSuites(db.read, ids)).values()];
+    const suites = found.filter((suite) => suite.workspace_id === workspaceId);
+    const open = suites.filter((suite) => !isFinalSuite(suite)).map(({ id }) => id);
+    const rows = await evalRunsOf(db.read, open);
+    const bySuite = Map.groupBy(rows, (row) => row.suite_id);
+    return new Map(
+      suites.map((suite) => [suite.id, presentState(suite, bySuite.get(suite.id) ?? [], new Map())]),
+    );
+  }
+
   return {
-    prepare,
+    ...createPrepare(deps),
+    storeEnded,
+    supersede: createSupersede({ closing, runs }),
     list,
     waitFor,
+    verdicts,
+    states,
     /** The outcome of the newest suite made from exactly these two texts; suites with status error do not count. */
     async newestVerdict(workspaceId: string, agent: string, specSha: string, evalSha: string) {
-      const suite = await newestVerdict(db.read, workspaceId, agent, { specSha, evalSha });
-      if (suite?.status !== "passed" && suite?.status !== "failed") return undefined;
-      return { status: suite.status, evalId: suite.id };
+      const suite = await newestVerdict(db.read, workspaceId, { agent, specSha, evalSha });
+      return suite && { status: suite.status, evalId: suite.id };
     },
     job,
     sweep: sweeper.sweep,

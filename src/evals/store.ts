@@ -13,6 +13,7 @@ export interface SuiteRow {
   spec_sha: string;
   eval_sha: string;
   source: SuiteSource;
+  /** Empty: nobody's connections. */
   run_as: string;
   status: SuiteStatus;
   /** JSON of `EvalCase`s. */
@@ -20,9 +21,27 @@ export interface SuiteRow {
   total_count: number;
   passed_count: number;
   error: string | null;
+  /** The suite whose runs stand in for runs of its own. */
+  cached_from: string | null;
   created_at: number;
   finished_at: number | null;
 }
+
+/** What a suite is made from, by the hashes of the texts. */
+export interface SuiteTexts {
+  agent: string;
+  specSha: string;
+  evalSha: string;
+}
+
+/** A suite that has a verdict on its texts. */
+export type JudgedSuite = SuiteRow & { status: "passed" | "failed" };
+
+/** What is known of a suite when it is asked for. */
+export type NewSuite = Omit<
+  SuiteRow,
+  "status" | "cases" | "total_count" | "passed_count" | "error" | "cached_from" | "finished_at"
+>;
 
 /** A row of `eval_runs`: one run of a case, and what it came to once `evaluated_at` is set. */
 export interface EvalRunRow {
@@ -57,12 +76,29 @@ export const isFinalSuite = ({ status }: Pick<SuiteRow, "status">) =>
 
 const open = ["queued", "running"] as const;
 
-export const newSuiteRow = (
-  suite: Omit<SuiteRow, "status" | "cases" | "total_count" | "passed_count" | "error" | "finished_at">,
-  cases: readonly EvalCase[],
-): Rows[number] => ({
+/** The suite whose runs tell of this one's cases. */
+export const ranSuiteOf = ({ id, cached_from }: SuiteRow) => cached_from ?? id;
+
+export const newSuiteRow = (suite: NewSuite, cases: readonly EvalCase[]): Rows[number] => ({
   table: "eval_suites",
   row: { ...suite, status: "queued", cases: toJson(cases), total_count: cases.length, passed_count: 0 },
+});
+
+/** A suite that ends as it is made, with what another one of the same texts came to. */
+export const cachedSuiteRow = (
+  suite: NewSuite,
+  { id, status, cases, total_count, passed_count }: JudgedSuite,
+): Rows[number] => ({
+  table: "eval_suites",
+  row: {
+    ...suite,
+    status,
+    cases,
+    total_count,
+    passed_count,
+    cached_from: id,
+    finished_at: suite.created_at,
+  },
 });
 
 export const newEvalRunRow = (
@@ -131,6 +167,11 @@ export async function hasOpenRuns(tx: Tx, suiteId: string): Promise<boolean> {
   return row !== undefined;
 }
 
+/** Inserts the rows of a suite that has no runs of its own. */
+export async function insertSuite(tx: Tx, rows: Rows): Promise<void> {
+  for (const { table, row } of rows) await tx(table).insert(row);
+}
+
 export async function markRunning(tx: Tx, id: string): Promise<void> {
   await tx("eval_suites").where({ id, status: "queued" }).update({ status: "running" });
 }
@@ -139,7 +180,12 @@ export async function markRunning(tx: Tx, id: string): Promise<void> {
 export async function closeSuite(
   tx: Tx,
   id: string,
-  end: { status: "passed" | "failed" | "error"; passedCount: number; error?: string; now: number },
+  end: {
+    status: "passed" | "failed" | "error";
+    passedCount: number;
+    error?: string | undefined;
+    now: number;
+  },
 ): Promise<boolean> {
   const { status, passedCount, error = null, now } = end;
   const changed = await tx("eval_suites")
@@ -162,12 +208,23 @@ export async function openSuites(q: Queryable, createdBefore: number, limit: num
 export async function newestVerdict(
   q: Queryable,
   workspaceId: string,
-  agent: string,
-  shas: { specSha: string; evalSha: string },
-): Promise<SuiteRow | undefined> {
+  texts: SuiteTexts,
+): Promise<JudgedSuite | undefined> {
+  return verdictsOn(q, workspaceId, texts).first();
+}
+
+/** The same without suites that had no runs of their own. */
+export async function newestRanVerdict(
+  q: Queryable,
+  workspaceId: string,
+  texts: SuiteTexts,
+): Promise<JudgedSuite | undefined> {
+  return verdictsOn(q, workspaceId, texts).whereNull("cached_from").first();
+}
+
+function verdictsOn(q: Queryable, workspaceId: string, { agent, specSha, evalSha }: SuiteTexts) {
   return q("eval_suites")
-    .where({ workspace_id: workspaceId, agent, spec_sha: shas.specSha, eval_sha: shas.evalSha })
+    .where({ workspace_id: workspaceId, agent, spec_sha: specSha, eval_sha: evalSha })
     .whereIn("status", ["passed", "failed"])
-    .orderBy("id", "desc")
-    .first();
+    .orderBy("id", "desc");
 }

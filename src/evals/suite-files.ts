@@ -62,6 +62,11 @@ export function createSuiteFiles({ agents, readAgentAt }: SuiteFilesDeps) {
     };
   }
 
+  /** What a suite of an agent that was read at that commit is made from. Throws 422 when it is not valid. */
+  async function at(agent: DerivedAgent, commitSha: string): Promise<SuiteFiles> {
+    return { version: await pinnedVersion(agent, commitSha), ...pinnedCases(agent) };
+  }
+
   async function agentAt(commitSha: string, name: string): Promise<DerivedAgent> {
     const found = await readAgentAt(commitSha, name).catch((error) => {
       if (!(error instanceof RepositoryUnavailable)) throw error;
@@ -99,7 +104,7 @@ export function createSuiteFiles({ agents, readAgentAt }: SuiteFilesDeps) {
     return casesOf(evals.text, formatOfPath(evals.path), "eval");
   }
 
-  return { find };
+  return { find, at };
 }
 
 function pinnedCases({ evalPath, evalText, evalProblems }: DerivedAgent) {

@@ -1,11 +1,11 @@
 import type { Clock } from "../platform/clock.ts";
-import { afterCommit, type Database } from "../platform/db/index.ts";
+import type { Database } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import { isFinal, type RunSignals, type Runs } from "../runs/index.ts";
+import { isFinal, type Runs } from "../runs/index.ts";
 import { caseJob } from "./case-job.ts";
-import { casesOf, closeSuite, evalRunsOf, openSuites, type SuiteRow } from "./store.ts";
-import { countPassed } from "./tally.ts";
+import type { Closing } from "./close.ts";
+import { evalRunsOf, openSuites, type SuiteRow } from "./store.ts";
 
 export interface SweepDeps {
   db: Database;
@@ -13,7 +13,7 @@ export interface SweepDeps {
   logger: Logger;
   queue: JobQueue;
   runs: Runs;
-  signals: RunSignals;
+  closing: Closing;
 }
 
 const sweepMs = 30_000;
@@ -27,7 +27,7 @@ const suitesAtOnce = 100;
  * Makes sure that no suite stays open for ever: what was to be evaluated and has lost its job gets another, and
  * a suite whose runs are gone ends as an error. In the usual course of things it finds nothing.
  */
-export function createSweep({ db, clock, logger, queue, runs, signals }: SweepDeps) {
+export function createSweep({ db, clock, logger, queue, runs, closing }: SweepDeps) {
   async function sweep(): Promise<void> {
     for (const suite of await openSuites(db.read, clock() - minAgeMs, suitesAtOnce)) await look(suite);
   }
@@ -37,12 +37,8 @@ export function createSweep({ db, clock, logger, queue, runs, signals }: SweepDe
     const open = rows.filter(({ evaluated_at }) => evaluated_at === null);
     const known = await runs.find(open.map(({ run_id }) => run_id));
     if (rows.length === 0 || open.some(({ run_id }) => !known.has(run_id))) {
-      await db.transaction(async (tx) => {
-        const error = "Runs of this suite are gone; queue it again.";
-        const passedCount = countPassed(casesOf(suite), rows);
-        await closeSuite(tx, suite.id, { status: "error", passedCount, error, now: clock() });
-        afterCommit(tx, () => signals.notify(suite.id));
-      });
+      const error = "Runs of this suite are gone; queue it again.";
+      await db.transaction((tx) => closing.fail(tx, suite, rows, error));
       return;
     }
     const ended = [...known.values()].filter(isFinal).map(({ id }) => id);

@@ -6,6 +6,8 @@ import {
   analyzeInstallationRepositories,
   InstallationRepositoriesPayload,
 } from "./events/analyze-installation-repositories.ts";
+import { analyzeMergeGroup, MergeGroupPayload } from "./events/analyze-merge-group.ts";
+import { analyzePullRequest, PullRequestPayload } from "./events/analyze-pull-request.ts";
 import { analyzePush, PushPayload } from "./events/analyze-push.ts";
 import { analyzeRepository, RepositoryPayload } from "./events/analyze-repository.ts";
 
@@ -17,6 +19,8 @@ const analyses = {
   installation: reading(InstallationPayload, analyzeInstallation),
   installation_repositories: reading(InstallationRepositoriesPayload, analyzeInstallationRepositories),
   repository: reading(RepositoryPayload, analyzeRepository),
+  pull_request: reading(PullRequestPayload, analyzePullRequest),
+  merge_group: reading(MergeGroupPayload, analyzeMergeGroup),
   ping: () => ignored("GitHub only asked whether somebody is there."),
 } satisfies Partial<Record<EmitterWebhookEventName, Analyze>>;
 

@@ -1,3 +1,5 @@
+import type { Subject } from "../pull-requests/index.ts";
+
 /** What is served, as deliveries name it. */
 export interface Served {
   /** `owner/name`; GitHub takes no notice of its case. */
@@ -6,7 +8,7 @@ export interface Served {
   branch: string | undefined;
 }
 
-/** What a delivery means for the catalog. Nothing in it is a fact: it only says where to look. */
+/** What a delivery means. Nothing in it is a fact: it only says where to look. */
 export type Decision =
   /** The repository may have changed and is read again. */
   | {
@@ -20,6 +22,13 @@ export type Decision =
     }
   /** The App lost the repository: reading it fails, and the catalog says why. */
   | { result: "disconnected"; reason: string }
+  /** A commit is proposed, is so no more, or is to go elsewhere: the pull request or merge group is looked at. */
+  | {
+      result: "proposed";
+      subject: Subject;
+      /** Head before a push: seeing it still means that GitHub's API is behind its own message. */
+      before?: string;
+    }
   | { result: "ignored"; reason: string }
   /** It was signed, but lacks what its event always has. */
   | { result: "unreadable"; reason: string };

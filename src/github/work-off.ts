@@ -6,6 +6,7 @@ import type { Database } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import { type Job, type JobKind, RetryLater } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { Consider, Subject } from "../pull-requests/index.ts";
 import { type RepositoryReader, RepositoryUnavailable } from "../repositories/index.ts";
 import { actionOf, analyzeDelivery } from "./analyze-delivery.ts";
 import type { Decision } from "./decision.ts";
@@ -18,6 +19,8 @@ export interface WorkOffDeps {
   catalog: Pick<CatalogSync, "request">;
   /** The branch that was chosen; undefined for the default branch. */
   branch: string | undefined;
+  /** Looks at pull requests and merge groups; undefined where the repository has none. */
+  consider: Consider | undefined;
 }
 
 export const deliveryJobKind = "github.delivery";
@@ -30,6 +33,9 @@ const maxAttempts = 6;
 /** GitHub's API may be some seconds behind its own deliveries. */
 const behindMs = 2_000;
 const mostBehind = 3;
+
+/** Nothing but its delivery tells of a pull request, so that it outlasts an hour without GitHub. */
+const patienceMs = [2_000, 15_000, 120_000, 900_000, 3_000_000];
 
 type Settled = Pick<DeliveryRow, "state" | "reason">;
 
@@ -111,6 +117,8 @@ async function apply(deps: WorkOffDeps, decision: Decision, attempt: number): Pr
       return follow(deps, decision, attempt);
     case "disconnected":
       return leave(deps, decision.reason);
+    case "proposed":
+      return look(deps, decision, attempt);
     case "ignored":
       return { state: "ignored", reason: decision.reason };
     case "unreadable":
@@ -136,6 +144,33 @@ async function follow(
 function waiting(error: unknown): never {
   if (!(error instanceof RepositoryUnavailable) || error.retryAt === undefined) throw error;
   throw new RetryLater(error.message, Math.max(0, error.retryAt - Date.now()));
+}
+
+/** Throws while GitHub cannot be asked about a pull request or merge group, or does not know the newest of it. */
+async function look(
+  { consider }: WorkOffDeps,
+  { subject, before }: Extract<Decision, { result: "proposed" }>,
+  attempt: number,
+): Promise<Settled> {
+  if (!consider) return { state: "ignored", reason: "Pull requests of this repository are not evaluated." };
+  const seen = await consider(subject).catch((error: unknown) => {
+    if (!(error instanceof RepositoryUnavailable)) throw error;
+    const delayMs = Math.max(patienceMs[attempt - 1] ?? 0, (error.retryAt ?? 0) - Date.now());
+    throw new RetryLater(error.message, delayMs);
+  });
+  if (attempt <= mostBehind && isBehind(subject, seen, before)) {
+    throw new RetryLater("GitHub does not show the proposed commit yet; it is asked again.", behindMs);
+  }
+  return { state: "done", reason: null };
+}
+
+function isBehind(subject: Subject, seen: string | undefined, before: string | undefined): boolean {
+  switch (subject.kind) {
+    case "pull_request":
+      return before !== undefined && seen === before;
+    case "merge_group":
+      return !subject.destroyed && seen !== subject.headSha;
+  }
 }
 
 /** The failed reading is what marks the catalog stale; one that succeeds means that access came back meanwhile. */

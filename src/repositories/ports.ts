@@ -16,6 +16,8 @@ export type BlobContent = { bytes: Uint8Array } | { tooLarge: true };
 export interface BlobRequest {
   path: string;
   blobSha: string;
+  /** Bytes, where a listing told them: what is too large is then not fetched, and the rest in fewer calls. */
+  size?: number | null;
 }
 
 export interface RepositoryReader {

@@ -20,11 +20,10 @@ import {
   beginRuns,
   cancelRequested,
   countToolCall,
-  endIdleRun,
+  endIdleRuns,
   endRun,
   finalEvent,
   findRuns,
-  findTrigger,
   keepEvents,
   type RunAttempt,
   type RunEnd,
@@ -301,11 +300,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       errorDetails: deps.redactor.scrub(error),
       finishedAt: clock(),
     };
-    if (!(await endIdleRun(tx, runId, end))) return;
-    const { table, row } = await finalEvent(tx, runId, end);
+    if ((await endIdleRuns(tx, [runId], end)) === 0) return;
+    const run = (await findRuns(tx, [runId])).get(runId);
+    if (!run) return;
+    const { table, row } = finalEvent(run, end);
     await tx(table).insert(row);
-    const trigger = await findTrigger(tx, runId);
-    for (const job of deps.followUps({ id: runId, trigger })) await deps.queue.enqueue(tx, job);
+    for (const job of deps.followUps(run)) await deps.queue.enqueue(tx, job);
     afterCommit(tx, () => {
       signals.notify(runId);
       deps.ended(end.status, end.failureCode);

@@ -24,7 +24,7 @@ export function presentRun(row: RunRow, role: Role): Run {
     tokensCached: row.tokens_cached,
     costUsd: row.cost_usd,
     runEnvironment: row.environment === "production" ? "Production" : "Development",
-    runAs: row.run_as,
+    runAs: row.run_as === "" ? null : row.run_as,
     createdAt: toInstant(row.created_at),
     startedAt: toInstant(row.started_at),
     finishedAt: toInstant(row.finished_at),

@@ -37,7 +37,10 @@ export const Run = z
     tokensCached: z.int().describe("The part of tokensInput that was read from a cache."),
     costUsd: z.number().nullable().describe("Null when the model's price is not known."),
     runEnvironment: z.enum(["Production", "Development"]),
-    runAs: z.string().describe("Login of the member whose connections the run uses."),
+    runAs: z
+      .string()
+      .nullable()
+      .describe("Login of the member whose connections the run uses; null when it uses nobody's."),
     createdAt: Instant,
     startedAt: Instant.nullable(),
     finishedAt: Instant.nullable(),

@@ -10,13 +10,15 @@ import type { FollowUps } from "./ports.ts";
 import { pollMs, type RunSignals, untilEnded } from "./run-signals.ts";
 import type { CreateRun, ListRuns, RunTrigger } from "./schema.ts";
 import {
-  endIdleRun,
+  endIdleRuns,
   eventsAfter,
   finalEvent,
   findRun,
   findRuns,
   findStates,
+  keepEvents,
   listRuns,
+  lockOpenRuns,
   lockRun,
   newRunRow,
   type RunRow,
@@ -46,14 +48,17 @@ export interface RunOrder {
   agent: string;
   version: RunnableVersion;
   trigger: RunTrigger;
-  /** Login of the member whose connections the run uses. */
-  runAs: string;
+  /** Login of the member whose connections the run uses; null for nobody's. */
+  runAs: string | null;
   message: string;
   /** The eval suite that the run is a case of. */
   evalId?: string;
 }
 
 export type Runs = ReturnType<typeof createRuns>;
+
+const isQueued = ({ status }: RunRow) => status === "queued";
+const idOf = ({ id }: RunRow) => id;
 
 export const isFinal = (run: RunRow) => run.status !== "queued" && run.status !== "running";
 
@@ -75,7 +80,7 @@ export function createRuns(deps: RunsDeps) {
       spec_sha: version.specSha,
       trigger,
       environment: version.version === "draft" ? "development" : "production",
-      run_as: runAs,
+      run_as: runAs ?? "",
       message,
       eval_id: evalId ?? null,
       created_at: clock(),
@@ -132,25 +137,36 @@ export function createRuns(deps: RunsDeps) {
     if (!run) throw notFound("No run has this id; GET /runs lists those there are.");
     if (run.status === "succeeded" || run.status === "failed")
       throw conflict(`The run has ${run.status} already.`);
-    const now = clock();
-    if (run.status === "queued") {
-      const end = {
-        status: "cancelled",
-        output: null,
-        failureCode: "cancelled",
-        errorDetails: null,
-        finishedAt: now,
-      } as const;
-      await endIdleRun(tx, id, end);
-      const { table, row } = await finalEvent(tx, id, end);
-      await tx(table).insert(row);
-      for (const job of followUps(run)) await queue.enqueue(tx, job);
-    } else if (run.status === "running") {
-      await requestCancel(tx, id, now);
-      afterCommit(tx, () => abort(id));
-    }
-    afterCommit(tx, () => signals.notify(id));
+    await cancelAll(tx, [id]);
     return (await lockRun(tx, workspaceId, id)) ?? run;
+  }
+
+  /** Ends those of the runs that are queued at once, asks for the end of running ones and leaves the others. */
+  async function cancelAll(tx: Tx, ids: readonly string[]): Promise<void> {
+    const open = await lockOpenRuns(tx, ids);
+    const [queued, running] = [open.filter(isQueued), open.filter((run) => !isQueued(run))];
+    if (queued.length > 0) await cancelQueued(tx, queued);
+    if (running.length > 0) await requestCancel(tx, running.map(idOf), clock());
+    afterCommit(tx, () => {
+      for (const { id } of running) abort(id);
+      for (const { id } of open) signals.notify(id);
+    });
+  }
+
+  async function cancelQueued(tx: Tx, queued: readonly RunRow[]): Promise<void> {
+    const end = {
+      status: "cancelled",
+      output: null,
+      failureCode: "cancelled",
+      errorDetails: null,
+      finishedAt: clock(),
+    } as const;
+    await endIdleRuns(tx, queued.map(idOf), end);
+    await keepEvents(
+      tx,
+      queued.map((run) => finalEvent(run, end)),
+    );
+    for (const job of queued.flatMap(followUps)) await queue.enqueue(tx, job);
   }
 
   /** The trace from a position on, as it grows, until the run has ended. */
@@ -194,6 +210,7 @@ export function createRuns(deps: RunsDeps) {
     },
     waitFor,
     cancel,
+    cancelAll,
     list: (workspaceId: string, filter: ListRuns) => listRuns(db.read, workspaceId, filter),
     async trace(workspaceId: string, id: string, after: string | undefined, signal: AbortSignal) {
       await get(workspaceId, id);

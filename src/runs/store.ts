@@ -16,6 +16,7 @@ export interface RunRow {
   trigger: RunTrigger;
   listed: number;
   environment: "production" | "development";
+  /** Empty: nobody's connections. */
   run_as: string;
   message: string;
   output: string | null;
@@ -108,12 +109,10 @@ export async function keepEvents(tx: Tx, events: Rows): Promise<void> {
 const lastSeq = 1_000_000;
 
 /** The last event of a run that ends without an executor; one of the attempt that had it last. */
-export async function finalEvent(
-  tx: Tx,
-  id: string,
+export function finalEvent(
+  { id, attempt }: Pick<RunRow, "id" | "attempt">,
   { status, failureCode, finishedAt }: RunEnd,
-): Promise<Rows[number]> {
-  const { attempt } = await tx("runs").where({ id }).first("attempt");
+): Rows[number] {
   const data = JSON.stringify({ status, ...(failureCode ? { failureCode } : {}) });
   return eventRow({ run_id: id, attempt, seq: lastSeq, type: "run.finished", data, at: finishedAt });
 }
@@ -134,10 +133,6 @@ export async function findStates(
 ): Promise<Map<string, Pick<RunRow, "status">>> {
   const rows: Pick<RunRow, "id" | "status">[] = await q("runs").whereIn("id", ids).select("id", "status");
   return new Map(rows.map((row) => [row.id, row]));
-}
-
-export async function findTrigger(q: Queryable, id: string): Promise<RunTrigger> {
-  return (await q("runs").where({ id }).first("trigger")).trigger;
 }
 
 /** Data of the tool calls of a run, in order; JSON that may be cut off when it was too long. */
@@ -222,11 +217,9 @@ export async function endRun(
   return changed === 1;
 }
 
-/** Ends a run that nobody executes. False: it had ended already. */
-export async function endIdleRun(tx: Tx, id: string, end: RunEnd): Promise<boolean> {
-  return (
-    (await tx("runs").where({ id }).whereIn("status", ["queued", "running"]).update(endColumns(end))) === 1
-  );
+/** Ends runs that nobody executes. Returns how many of them had not ended already. */
+export async function endIdleRuns(tx: Tx, ids: readonly string[], end: RunEnd): Promise<number> {
+  return tx("runs").whereIn("id", ids).whereIn("status", ["queued", "running"]).update(endColumns(end));
 }
 
 /** Puts a run back that its worker has to leave. */
@@ -234,10 +227,11 @@ export async function releaseRun(tx: Tx, id: string, attempt: number): Promise<v
   await tx("runs").where({ id, attempt, status: "running" }).update({ status: "queued" });
 }
 
-/** Asks whoever executes the run to stop. */
-export async function requestCancel(tx: Tx, id: string, now: number): Promise<void> {
+/** Asks whoever executes the runs to stop. */
+export async function requestCancel(tx: Tx, ids: readonly string[], now: number): Promise<void> {
   await tx("runs")
-    .where({ id, status: "running" })
+    .whereIn("id", ids)
+    .where({ status: "running" })
     .whereNull("cancel_requested_at")
     .update({ cancel_requested_at: now });
 }
@@ -245,6 +239,11 @@ export async function requestCancel(tx: Tx, id: string, now: number): Promise<vo
 /** The run, locked until the transaction ends. */
 export async function lockRun(tx: Tx, workspaceId: string, id: string): Promise<RunRow | undefined> {
   return tx("runs").where({ id, workspace_id: workspaceId }).forUpdate().first();
+}
+
+/** Those of the runs that have not ended, locked until the transaction ends. */
+export async function lockOpenRuns(tx: Tx, ids: readonly string[]): Promise<RunRow[]> {
+  return tx("runs").whereIn("id", ids).whereIn("status", ["queued", "running"]).orderBy("id").forUpdate();
 }
 
 /** Which of the runs somebody wants to be stopped. */

@@ -43,6 +43,18 @@ export const SettingsChange = z.strictObject({
     .describe(
       "Login of the member whose connections the evals of other people's changes use; null removes it.",
     ),
+  postStatus: z
+    .boolean()
+    .nullable()
+    .optional()
+    .describe("Whether commits of pull requests get a status; null sets the default, true."),
+  evalCache: z
+    .boolean()
+    .nullable()
+    .optional()
+    .describe(
+      "Whether pull requests reuse what passed before with the same spec and eval file; null sets the default, true.",
+    ),
 });
 export type SettingsChange = z.infer<typeof SettingsChange>;
 
@@ -64,6 +76,8 @@ export const SettingsRecord = z.strictObject({
   }),
   judgeModel: z.string().nullable(),
   evalOwner: z.string().nullable(),
+  postStatus: z.boolean(),
+  evalCache: z.boolean(),
 });
 export type SettingsRecord = z.infer<typeof SettingsRecord>;
 

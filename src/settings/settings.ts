@@ -36,11 +36,8 @@ export interface Settings {
   change(tx: Tx, workspaceId: string, change: SettingsChange): Promise<Changed>;
 }
 
-/** Null: not set. */
-export type EvalSettings = Pick<SettingsRecord, (typeof plainSettings)[number]>;
-
-/** Settings that are one text each and no secret. */
-const plainSettings = ["judgeModel", "evalOwner"] as const;
+/** The plain settings, which are no secrets. Null: not set. */
+export type EvalSettings = Omit<SettingsRecord, "modelKeys">;
 
 export interface SettingsDeps {
   db: Database;
@@ -76,11 +73,16 @@ export function createSettings(deps: SettingsDeps): Settings {
 
   async function evals(workspaceId: string): Promise<EvalSettings> {
     const rows = new Map((await rowsOf(workspaceId))?.map((row) => [row.name, row]));
-    const plain = (name: (typeof plainSettings)[number]) => {
+    const plain = <S extends z.ZodType>(name: keyof EvalSettings, schema: S) => {
       const row = rows.get(name);
-      return row ? fromJson(z.string(), row.value) : null;
+      return row ? fromJson(schema, row.value) : null;
     };
-    return { judgeModel: plain("judgeModel"), evalOwner: plain("evalOwner") };
+    return {
+      judgeModel: plain("judgeModel", z.string()),
+      evalOwner: plain("evalOwner", z.string()),
+      postStatus: plain("postStatus", z.boolean()) ?? true,
+      evalCache: plain("evalCache", z.boolean()) ?? true,
+    };
   }
 
   return {
@@ -92,13 +94,13 @@ export function createSettings(deps: SettingsDeps): Settings {
     }),
     async change(tx, workspaceId, change) {
       const changed: Changed = { set: [], removed: [] };
-      for (const { name, value, secret } of partsOfChange(change)) {
-        if (value === null) {
-          await removeSetting(tx, workspaceId, name);
-          changed.removed.push(name);
+      for (const part of partsOfChange(change)) {
+        if (part.value === null) {
+          await removeSetting(tx, workspaceId, part.name);
+          changed.removed.push(part.name);
         } else {
-          await putSetting(tx, rowOf(deps, workspaceId, name, value, secret));
-          changed.set.push(name);
+          await putSetting(tx, rowOf(deps, workspaceId, { ...part, value: part.value }));
+          changed.set.push(part.name);
         }
       }
       return changed;
@@ -106,30 +108,28 @@ export function createSettings(deps: SettingsDeps): Settings {
   };
 }
 
+/** What a setting is changed to; null removes it. */
+interface ChangedPart {
+  name: string;
+  value: string | boolean | null;
+  secret: boolean;
+}
+
 function rowOf(
   { clock, redactor, sealer }: Pick<SettingsDeps, "clock" | "redactor" | "sealer">,
   workspaceId: string,
-  name: string,
-  value: string,
-  secret: boolean,
+  { name, value, secret }: ChangedPart & { value: string | boolean },
 ): SettingRow {
-  if (secret) redactor.register(value);
-  return {
-    workspace_id: workspaceId,
-    name,
-    value: secret ? sealer.seal(value, sealingContext(workspaceId, name)) : toJson(value),
-    sealed: secret ? 1 : 0,
-    updated_at: clock(),
-  };
+  const row = { workspace_id: workspaceId, name, updated_at: clock() };
+  if (!secret) return { ...row, value: toJson(value), sealed: 0 };
+  const text = String(value);
+  redactor.register(text);
+  return { ...row, value: sealer.seal(text, sealingContext(workspaceId, name)), sealed: 1 };
 }
 
 const settingName = (provider: Provider, part: keyof ProviderKeys) => `modelKeys.${provider}.${part}`;
 
-function partsOfChange({ modelKeys = {}, ...change }: SettingsChange) {
-  const plain = plainSettings.flatMap((name) => {
-    const value = change[name];
-    return value === undefined ? [] : [{ name, value, secret: false }];
-  });
+function partsOfChange({ modelKeys = {}, ...plain }: SettingsChange): ChangedPart[] {
   const keys = providerNames.flatMap((provider) => {
     const given: { [P in keyof ProviderKeys]?: string | null | undefined } = modelKeys[provider] ?? {};
     return providerParts[provider].flatMap((part) => {
@@ -139,5 +139,8 @@ function partsOfChange({ modelKeys = {}, ...change }: SettingsChange) {
         : [{ name: settingName(provider, part), value, secret: part === "apiKey" }];
     });
   });
-  return [...keys, ...plain];
+  const others = Object.entries(plain).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value, secret: false }],
+  );
+  return [...keys, ...others];
 }

@@ -15,15 +15,22 @@ describe("the manifest of the GitHub App", () => {
     expect([...manifest.default_events, ...sentAnyway].sort()).toEqual([...handledEvents].sort());
   });
 
-  it("asks for nothing but reading", () => {
-    expect(manifest.default_permissions).toEqual({ contents: "read", metadata: "read" });
+  it("asks for reading, and writes nothing but what is shown on commits", () => {
+    expect(manifest.default_permissions).toEqual({
+      contents: "read",
+      metadata: "read",
+      pull_requests: "read",
+      merge_queues: "read",
+      statuses: "write",
+      checks: "write",
+    });
     expect(manifest.public).toBe(false);
   });
 
   it("says above each event and permission what it is for", () => {
     const lines = text.split("\n");
     const entries = lines.flatMap((line, index) => (/^ {2}(- )?\w+/.test(line) ? [index] : []));
-    expect(entries).toHaveLength(4);
+    expect(entries).toHaveLength(10);
     for (const index of entries) expect(lines[index - 1]).toMatch(/^ {2}# .+\.$/);
   });
 });

@@ -118,9 +118,10 @@ async function launch({
   const lines: string[] = [];
   const foundation = await layFoundation(config, { write: (line) => void lines.push(line) });
   if (!config.repository) throw new Error("The service has no repository.");
-  const reader = openRepository(config.repository);
+  const { reader, host } = openRepository(config.repository);
   const app = createApp(foundation, {
     reader,
+    host,
     secretKeys: config.secretKeys ?? [],
     publicUrl: "http://127.0.0.1",
     checkResponses,

@@ -13,9 +13,10 @@ const layers = [
   ["repositories"],
   ["models"],
   ["frameworks", "integrations"],
-  ["agents", "connections", "dispatches"],
+  ["agents", "connections", "commit-status", "dispatches"],
   ["runs"],
   ["evals", "automations", "triggers", "webhooks", "chat-apps", "agent-changes"],
+  ["pull-requests"],
   ["github", "promotion", "console", "mcp"],
 ];
 

@@ -10,8 +10,15 @@ export type TestFile = string | Uint8Array | { symlink: string } | { submodule: 
 /** A bare Git repository in a temporary directory that a test fills commit by commit. */
 export interface TestRepository {
   gitdir: string;
-  /** Commits exactly these files (no others) to a branch, `main` unless told, and answers the commit's id. */
-  commit(files: Readonly<Record<string, TestFile>>, branch?: string): Promise<string>;
+  /**
+   * Commits exactly these files (no others) to a branch, `main` unless told, and answers the commit's id. It has no parents
+   * unless they are given.
+   */
+  commit(
+    files: Readonly<Record<string, TestFile>>,
+    branch?: string,
+    parents?: readonly string[],
+  ): Promise<string>;
   /** Points any ref, by its whole name, to a commit. */
   setRef(ref: string, commitSha: string): Promise<void>;
   deleteRef(ref: string): Promise<void>;
@@ -35,10 +42,11 @@ export async function createTestRepository(): Promise<TestRepository> {
     checkOut: (branch) =>
       git.writeRef({ fs, gitdir, ref: "HEAD", value: `refs/heads/${branch}`, symbolic: true, force: true }),
     remove: () => rm(gitdir, { recursive: true, force: true }),
-    async commit(files, branch = "main") {
+    async commit(files, branch = "main", parents = []) {
       const tree = await writeFolder(gitdir, Object.entries(files));
       count += 1;
-      const commit = { tree, parent: [], author: AUTHOR, committer: AUTHOR, message: `commit ${count}\n` };
+      const message = `commit ${count}\n`;
+      const commit = { tree, parent: [...parents], author: AUTHOR, committer: AUTHOR, message };
       const sha = await git.writeCommit({ fs, gitdir, commit });
       await setRef(`refs/heads/${branch}`, sha);
       return sha;

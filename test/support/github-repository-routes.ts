@@ -30,7 +30,10 @@ export function repositoryRoutes(served: ServedRepository): SimulatedRoute[] {
     },
     { route: `GET ${BASE}/git/commits/:sha`, answer: ({ params }) => answerCommit(served, params.sha ?? "") },
     { route: `GET ${BASE}/git/blobs/:sha`, answer: ({ params }) => answerBlob(served, params.sha ?? "") },
-    { route: "POST /graphql", answer: ({ body }) => answerTexts(served, body) },
+    {
+      route: "POST /graphql",
+      answer: ({ body }) => answerTexts(served, (body as { query: string }).query),
+    },
   ];
 }
 
@@ -91,8 +94,7 @@ async function answerBlob({ gitdir }: ServedRepository, oid: string): Promise<Si
   return { body: { sha: oid, size: found.blob.length, encoding: "base64", content } };
 }
 
-async function answerTexts({ gitdir }: ServedRepository, body: unknown): Promise<SimulatedAnswer> {
-  const { query } = body as { query: string };
+async function answerTexts({ gitdir }: ServedRepository, query: string): Promise<SimulatedAnswer> {
   const repository: Record<string, unknown> = {};
   for (const [, alias = "", oid = ""] of query.matchAll(/(\w+): object\(oid: "([0-9a-f]{40})"\)/g)) {
     const found = await git.readBlob({ fs, gitdir, oid }).catch(() => undefined);

@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject, verify } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AppCredentials } from "../../src/repositories/index.ts";
+import { createSimulatedHost, pullRequestRoutes, type SimulatedHost } from "./github-pull-request-routes.ts";
 import { repositoryRoutes, type ServedRepository } from "./github-repository-routes.ts";
 
 /**
@@ -18,8 +19,15 @@ export interface GitHubSimulator {
   env: Readonly<Record<string, string>>;
   /** What is served; a test may change it while the server runs. */
   served: ServedRepository;
+  /** Pull requests, and what was written on commits; a test may change all of it while the server runs. */
+  host: SimulatedHost;
   /** `METHOD /path?query` of every call so far, token calls included, oldest first. */
   calls: string[];
+  /**
+   * Has the next calls (one, unless told) whose `METHOD /path` begins with the prefix fail; the repository's own part of
+   * a path may be left out: `POST /statuses/`. `lost` means that the call is done but its answer does not arrive.
+   */
+  failNext(prefix: string, failure: SimulatedAnswer | "lost", times?: number): void;
   /** Makes every token that was given out so far invalid. */
   expireTokens(): void;
   /** The App is removed from the repository and installed again, under another id. */
@@ -32,6 +40,7 @@ export interface GitHubSimulator {
 export interface SimulatedAnswer {
   status?: number;
   body: unknown;
+  headers?: Readonly<Record<string, string>>;
   /** Answered 304 without a body when the caller names it. */
   etag?: string;
 }
@@ -64,18 +73,40 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
   const tokens = new Set<string>();
   const calls: string[] = [];
   const installation = { id: newInstallationId(), access: true };
+  const host = createSimulatedHost(`${OWNER}/${REPO}`);
+  const faults: { prefix: string; failure: SimulatedAnswer | "lost" }[] = [];
   const routes = [
     ...accessRoutes(installation, tokens),
+    ...pullRequestRoutes(host, served),
     ...repositoryRoutes(served),
     ...(options.routes ?? []),
   ].map(compile);
 
-  async function answer(request: IncomingMessage): Promise<SimulatedAnswer> {
+  function takeFault(call: string): SimulatedAnswer | "lost" | undefined {
+    const short = call.replace(`/repos/${OWNER}/${REPO}`, "");
+    const index = faults.findIndex(({ prefix }) => call.startsWith(prefix) || short.startsWith(prefix));
+    return index === -1 ? undefined : faults.splice(index, 1)[0]?.failure;
+  }
+
+  /** Undefined when the caller gets no answer. */
+  async function answer(request: IncomingMessage): Promise<SimulatedAnswer | undefined> {
     const url = new URL(request.url ?? "/", "http://simulator");
     // A GitHub Enterprise Server has both of its APIs below /api.
     const path = url.pathname.replace(/^\/api(\/v3)?(?=\/)/, "");
     calls.push(`${request.method} ${path}${url.search}`);
+    const fault = takeFault(`${request.method} ${path}${url.search}`);
     const body = await readBody(request);
+    if (fault !== undefined && fault !== "lost") return fault;
+    const answered = await answerRoute(request, path, url.searchParams, body);
+    return fault === "lost" ? undefined : answered;
+  }
+
+  async function answerRoute(
+    request: IncomingMessage,
+    path: string,
+    query: URLSearchParams,
+    body: unknown,
+  ): Promise<SimulatedAnswer> {
     const [, token = ""] = /^(?:bearer|token) (.+)$/i.exec(request.headers.authorization ?? "") ?? [];
     for (const { method, pattern, asApp, answer } of routes) {
       const match = method === request.method ? pattern.exec(path) : null;
@@ -87,16 +118,19 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
       const params = Object.fromEntries(names.map(([name, value]) => [name, decodeURIComponent(value)]));
       if ((params.owner ?? OWNER) !== OWNER || (params.repo ?? REPO) !== REPO) break;
       if (params.repo !== undefined && !installation.access) break;
-      return answer({ params, query: url.searchParams, body });
+      return answer({ params, query, body });
     }
     return { status: 404, body: { message: "Not Found" } };
   }
 
   const server = createServer((request, response) => {
     answer(request).then(
-      ({ status = 200, body, etag }) => {
+      (answered) => {
+        if (answered === undefined) return void request.socket.destroy();
+        const { status = 200, body, etag } = answered;
         const unchanged = etag !== undefined && request.headers["if-none-match"] === etag;
-        const headers = { "content-type": "application/json; charset=utf-8", ...(etag ? { etag } : {}) };
+        const type = { "content-type": "application/json; charset=utf-8" };
+        const headers = { ...type, ...(etag ? { etag } : {}), ...answered.headers };
         response.writeHead(unchanged ? 304 : status, headers).end(unchanged ? "" : JSON.stringify(body));
       },
       (error: unknown) => response.writeHead(500).end(String(error)),
@@ -118,7 +152,11 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
       GHE_PROTOCOL: "http",
     },
     served,
+    host,
     calls,
+    failNext(prefix, failure, times = 1) {
+      for (let count = 0; count < times; count += 1) faults.push({ prefix, failure });
+    },
     expireTokens: () => tokens.clear(),
     reinstall() {
       tokens.clear();
@@ -152,7 +190,13 @@ function accessRoutes(installation: { id: number }, tokens: Set<string>): Simula
         const token = `ghs_${crypto.randomUUID().replaceAll("-", "")}`;
         tokens.add(token);
         const expires = new Date(Date.now() + 3_600_000).toISOString();
-        const permissions = { contents: "read", metadata: "read" };
+        const permissions = {
+          contents: "read",
+          metadata: "read",
+          pull_requests: "read",
+          statuses: "write",
+          checks: "write",
+        };
         return {
           status: 201,
           body: { token, expires_at: expires, permissions, repository_selection: "all" },

@@ -15,7 +15,7 @@ const config = readConfig();
 if (!config.repository || !config.secretKeys) throw new Error("The environment lacks something.");
 const foundation = await layFoundation(config);
 const app = createApp(foundation, {
-  reader: openRepository(config.repository),
+  ...openRepository(config.repository),
   secretKeys: config.secretKeys,
   publicUrl: "http://127.0.0.1",
   checkResponses: false,

@@ -1,4 +1,4 @@
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import { notFound } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
@@ -24,11 +24,13 @@ export interface HttpAppOptions {
   publicUrl: string;
   /** JSON Schemas for editors, by file name below /schemas/. */
   schemas: Readonly<Record<string, object>>;
+  /** Pages for people. What they do not know they pass on. */
+  console: RequestHandler;
   /** False in processes that only work: they answer for their health and nothing else. */
   servesApi: boolean;
 }
 
-/** The order of the chain: request log → health → hooks, which read raw bytes → API → 404 → errors. */
+/** The order of the chain: request log → health → hooks, which read raw bytes → API → console → 404 → errors. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { logger, ids, endpoints, health } = options;
   const app = express();
@@ -50,6 +52,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
     }
     app.use("/api/v1", docsPage(openApiDocument(endpoints, version, options.publicUrl)));
     app.use("/api/v1", mountEndpoints(endpoints, options.mount));
+    app.use(options.console);
   }
   app.use((req) => {
     throw notFound(`Nothing is at ${req.path.slice(0, 200)}; the API is described at /api/v1/docs.`);

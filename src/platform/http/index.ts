@@ -12,6 +12,7 @@ export {
 export type { Hook, HookRequest } from "./hook.ts";
 export { createHttpApp } from "./http-app.ts";
 export { forgetOldAnswers } from "./idempotency.ts";
+export { serveGet } from "./methods.ts";
 export { type MountOptions, mountEndpoints } from "./mount.ts";
 export { openApiDocument } from "./openapi.ts";
 export { createRateLimit, forgetOldWindows, type RateLimit } from "./rate-limit.ts";

@@ -62,6 +62,14 @@ export async function claimJobs(
   return candidates.map((job) => ({ ...job, state: "running", claim: token, attempt: job.attempt + 1 }));
 }
 
+/** Puts back what a claim took whose commit was in doubt: nobody executes it, so that it was no attempt either. */
+export async function undoClaim(tx: Tx, token: string, ids: readonly string[]): Promise<void> {
+  await tx("jobs")
+    .whereIn("id", ids)
+    .where({ claim: token, state: "running" })
+    .update({ state: "queued", claim: null, lease_until: null, attempt: tx.raw("attempt - 1") });
+}
+
 /** Prolongs the leases of one worker's jobs and tells which of them it still holds. */
 export async function renewLeases(
   db: Database,

@@ -7,7 +7,16 @@ import { backoffMs } from "./backoff.ts";
 import { type JobKind, LeaseLost, RetryLater } from "./job-kind.ts";
 import type { JobQueue } from "./queue.ts";
 import { createRecovery } from "./recovery.ts";
-import { claimJobs, dueJobs, holdJob, type JobRow, removeJob, renewLeases, requeueJob } from "./store.ts";
+import {
+  claimJobs,
+  dueJobs,
+  holdJob,
+  type JobRow,
+  removeJob,
+  renewLeases,
+  requeueJob,
+  undoClaim,
+} from "./store.ts";
 
 export interface WorkerEvents {
   claimed(kind: string, count: number): void;
@@ -74,6 +83,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const claiming = new Set<string>();
   const askedAgain = new Set<string>();
   const rests = new Map<string, Rest>();
+  /** The newest claim of each kind as long as nobody knows whether it was committed. */
+  const doubted = new Map<string, { token: string; ids: readonly string[] }>();
   /** Claims and periodic tasks that are being done. */
   const underway = new Set<Promise<unknown>>();
   const timers: NodeJS.Timeout[] = [];
@@ -124,13 +135,16 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** True when there may be more due than was taken. */
   async function claim(kind: JobKind): Promise<boolean> {
+    await undoDoubted(kind.kind);
     const wanted = Math.min(free(kind), claimLimit);
     const candidates = pick(await dueJobs(db, kind.kind, contended ? wanted * 4 : wanted), wanted);
     if (candidates.length === 0 || stopping) return false;
     const token = ids("clm");
     // Leases begin on the database after this moment: what counts from here ends before they do.
     const claimedAt = performance.now();
+    doubted.set(kind.kind, { token, ids: candidates.map(({ id }) => id) });
     const jobs = await db.commit({ run: (tx) => claimJobs(db, tx, candidates, token, leaseMs) });
+    doubted.delete(kind.kind);
     if (stopping) {
       await handBack(jobs);
       return false;
@@ -140,6 +154,14 @@ export function createWorker(options: WorkerOptions): Worker {
     events.claimed(kind.kind, jobs.length);
     for (const job of jobs) take(kind, job, claimedAt);
     return free(kind) > 0;
+  }
+
+  /** A claim that failed may have been committed: without this its jobs would wait until their leases end. */
+  async function undoDoubted(kind: string): Promise<void> {
+    const claim = doubted.get(kind);
+    if (!claim) return;
+    await db.transaction((tx) => undoClaim(tx, claim.token, claim.ids));
+    doubted.delete(kind);
   }
 
   /** After losing a race, a random part of the candidates: rivals that all take the head only meet again. */

@@ -47,6 +47,29 @@ const blobNode = z
 export const blobBatchAnswer = z.object({ repository: z.record(z.string(), blobNode) });
 export type BlobNode = z.infer<typeof blobNode>;
 
+const repositoryName = z.object({ full_name: z.string() });
+
+/** `maintain` and `triage` are shown as `write` and `read`. */
+export const permissionAnswer = z.object({ permission: z.string() });
+
+export const pullRequestAnswer = z.object({
+  number: z.int().positive(),
+  state: z.enum(["open", "closed"]),
+  merged: z.boolean(),
+  draft: z.boolean().default(false),
+  /** Null for an account that is gone. */
+  user: z.object({ login: z.string() }).nullable(),
+  author_association: z.string(),
+  /** The repository is null when it is gone. */
+  head: z.object({ sha, repo: repositoryName.nullable() }),
+  base: z.object({ sha, ref: z.string().min(1), repo: repositoryName }),
+});
+export type PullRequestAnswer = z.infer<typeof pullRequestAnswer>;
+
+export const compareAnswer = z.object({ merge_base_commit: z.object({ sha }) });
+
+export const checkRunAnswer = z.object({ id: z.int().positive() });
+
 /**
  * Checks an answer about the repository `label`. Throws RepositoryUnavailable (`incomplete`) when it does not fit;
  * one that was cut off on its way arrives as text, and fits no shape either.

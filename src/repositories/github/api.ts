@@ -97,7 +97,7 @@ export function createGitHubApi(owner: string, repo: string, guard: Guard): GitH
 }
 
 /** Turns the named statuses into plain answers; every other failure goes on. */
-function unless<S extends number>(...expected: S[]): (error: unknown) => S {
+export function unless<S extends number>(...expected: S[]): (error: unknown) => S {
   return (error) => {
     const status = expected.find((candidate) => candidate === statusOf(error));
     if (status === undefined || isInstallationGone(error)) throw error;

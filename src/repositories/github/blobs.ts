@@ -14,8 +14,8 @@ const LANES = 5;
 export interface BlobOptions {
   label: string;
   maxBytes: number;
-  /** Sizes by blob id, as far as a listing told them: what is too large is then not fetched at all. */
-  sizes: ReadonlyMap<string, number>;
+  /** Sizes by blob id, as far as they are known: what is too large is then not fetched at all. */
+  sizes: ReadonlyMap<string, number | undefined>;
 }
 
 /**

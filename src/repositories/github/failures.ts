@@ -21,6 +21,15 @@ const failureShape = z.object({
 });
 type Failure = z.infer<typeof failureShape>;
 
+const REFUSING: ReadonlySet<number> = new Set([400, 403, 404, 410, 422]);
+const MOST_SAID = 200;
+const refusalAnswer = z
+  .object({
+    message: z.string().catch(""),
+    errors: z.array(z.object({ message: z.string().optional() }).catch({})).catch([]),
+  })
+  .catch({ message: "", errors: [] });
+
 /** HTTP status of a thrown error, or undefined when there was no answer with one. */
 export const statusOf = (error: unknown): number | undefined => describe(error).status;
 
@@ -40,7 +49,7 @@ export function toUnavailable(error: unknown, label: string): RepositoryUnavaila
   if (isRateLimit(failure)) {
     const retryAt = pauseEnd(failure, Date.now());
     return new RepositoryUnavailable(
-      `GitHub's rate limit for ${label} is used up: reading goes on at ${new Date(retryAt).toISOString()}.`,
+      `GitHub's rate limit for ${label} is used up: it goes on at ${new Date(retryAt).toISOString()}.`,
       "rate_limited",
       retryAt,
       { cause: error },
@@ -48,6 +57,37 @@ export function toUnavailable(error: unknown, label: string): RepositoryUnavaila
   }
   const [reason, message] = explain(failure, label);
   return new RepositoryUnavailable(message, reason, undefined, { cause: error });
+}
+
+/** A write that GitHub understood and will not do, now or later. */
+export interface Refusal {
+  status: number;
+  /** Its reason, in its words; empty when it gave none. */
+  said: string;
+}
+
+/** Undefined when the write may be done another time, or nobody knows whether it was. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  const failure = describe(error);
+  const { status, request, response } = failure;
+  // Access is taken from an App that is suspended or removed, and may be given back.
+  if (status === undefined || request?.url.endsWith("/access_tokens") || isRateLimit(failure))
+    return undefined;
+  if (!REFUSING.has(status)) return undefined;
+  const { message, errors } = refusalAnswer.parse(response?.data);
+  const reasons = errors.flatMap((each) => (each.message === undefined ? [] : [each.message]));
+  return { status, said: (reasons.length > 0 ? reasons.join("; ") : message).slice(0, MOST_SAID) };
+}
+
+/** What people can do about a refusal; `what` names the things that were to be written, in the plural. */
+export function adviceFor(what: string, { status, said }: Refusal): string {
+  // Some routes deny that they exist to an App without the permission.
+  if (status === 404 || /not accessible by integration/i.test(said))
+    return `The GitHub App may not write ${what}: give it the permission and accept it for the installation.`;
+  if (/no commit found/i.test(said)) return `GitHub does not know the commit for its ${what}: push it.`;
+  if (/maximum number of statuses/i.test(said))
+    return "The commit has as many statuses as GitHub takes for one context: push another commit.";
+  return `GitHub takes no ${what} here${said === "" ? "" : ` (${said})`}: see to its reason and post again.`;
 }
 
 function describe(error: unknown): Failure {
@@ -64,7 +104,10 @@ function explain(failure: Failure, label: string): [RepositoryUnavailable["reaso
     ];
   }
   if (failure.status === 403 || types.has("FORBIDDEN")) {
-    return ["forbidden", `GitHub does not let the App read ${label}: give it read access to contents.`];
+    return [
+      "forbidden",
+      `GitHub does not let the App read ${label}: give it read access to contents and pull requests.`,
+    ];
   }
   if (failure.status === 404 || types.has("NOT_FOUND")) {
     return [

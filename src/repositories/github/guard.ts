@@ -8,7 +8,8 @@ export type Guard = <T>(send: (octokit: InstallationOctokit) => Promise<T>) => P
 /**
  * Keeps calls within what GitHub allows: after a rate-limit answer nothing is sent before its time has come.
  * A call that was refused for an expired token, or because the App was installed anew, is sent once more
- * with fresh access. `connect` is asked on the first call, and again after it has failed.
+ * with fresh access. `connect` is asked on the first call, so that a service starts while GitHub is away, and again after it
+ * has failed.
  */
 export function createGuard(label: string, connect: () => Promise<InstallationOctokit>): Guard {
   let connection: Promise<InstallationOctokit> | undefined;

@@ -65,8 +65,8 @@ async function createOctokit(
 }
 
 /**
- * GraphQL queries are POSTs, which the plugin takes for writes and lets through one a second. This client writes
- * nothing, and asks for one batch after the other.
+ * GraphQL queries are POSTs, which the plugin takes for writes and lets through one a second, the same as real writes. It
+ * cannot tell them apart: queries go as they come, one batch after the other, and `host.ts` paces what it writes.
  */
 const unpaced = {
   key: () => ({

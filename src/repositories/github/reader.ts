@@ -1,9 +1,8 @@
 import { isFilePath } from "../paths.ts";
-import { type RepositoryReader, RepositoryUnavailable } from "../ports.ts";
+import { type BlobRequest, type RepositoryReader, RepositoryUnavailable } from "../ports.ts";
 import { createGitHubApi, type SeenRef } from "./api.ts";
 import { fetchBlobs } from "./blobs.ts";
-import { createGuard } from "./guard.ts";
-import type { InstallationOctokit } from "./octokit.ts";
+import type { Guard } from "./guard.ts";
 import { listFolder } from "./tree.ts";
 
 export interface GitHubReaderOptions {
@@ -11,8 +10,7 @@ export interface GitHubReaderOptions {
   repo: string;
   /** The branch that is served; without it the default branch, also after a rename. */
   branch?: string;
-  /** Asked on the first call, so that a service starts while GitHub is away; asked again after a failure. */
-  octokit(): Promise<InstallationOctokit>;
+  guard: Guard;
 }
 
 /** Pushes are reported by webhook; this only finds what a lost one did not tell. */
@@ -21,15 +19,14 @@ const POLL_INTERVAL = 60_000;
 const BRANCH_HOLDS = 50_000;
 const REGULAR_FILE = /^100/;
 
-/** Reads a repository on GitHub as an installation of the App. Holds one ETag and the sizes of one listing. */
+/** Reads a repository on GitHub as an installation of the App. Holds one ETag. */
 export function createGitHubReader(options: GitHubReaderOptions): RepositoryReader {
   const { owner, repo, branch } = options;
   const label = `${owner}/${repo}`;
-  const api = createGitHubApi(owner, repo, createGuard(label, options.octokit));
+  const api = createGitHubApi(owner, repo, options.guard);
   let served = branch;
   let askBranchAt = 0;
   let seen: SeenRef | undefined;
-  let sizes: ReadonlyMap<string, number> = new Map();
 
   async function nameOfBranch(): Promise<string> {
     const known = branch ?? (performance.now() < askBranchAt ? served : undefined);
@@ -52,8 +49,9 @@ export function createGitHubReader(options: GitHubReaderOptions): RepositoryRead
     throw new RepositoryUnavailable(message, "not_found");
   }
 
-  async function readBlobs(shas: readonly string[], maxBytes: number) {
-    return fetchBlobs(api, shas, { label, maxBytes, sizes });
+  async function readBlobs(requests: readonly Pick<BlobRequest, "blobSha" | "size">[], maxBytes: number) {
+    const sizes = new Map(requests.map(({ blobSha, size }) => [blobSha, size ?? undefined]));
+    return fetchBlobs(api, [...sizes.keys()], { label, maxBytes, sizes });
   }
 
   async function readFile(commitSha: string, path: string, maxBytes: number) {
@@ -67,7 +65,7 @@ export function createGitHubReader(options: GitHubReaderOptions): RepositoryRead
     }
     if (item.type !== "blob" || !REGULAR_FILE.test(item.mode)) return undefined;
     if (item.size !== undefined && item.size > maxBytes) return undefined;
-    const content = (await readBlobs([item.sha], maxBytes)).get(item.sha);
+    const content = (await readBlobs([{ blobSha: item.sha }], maxBytes)).get(item.sha);
     return content !== undefined && "bytes" in content ? content.bytes : undefined;
   }
 
@@ -83,13 +81,8 @@ export function createGitHubReader(options: GitHubReaderOptions): RepositoryRead
       served = seen.branch;
       return seen.commitSha;
     },
-    async tree(commitSha) {
-      const entries = await listFolder(api, label, commitSha, "agents");
-      sizes = new Map(entries.flatMap(({ blobSha, size }) => (size === null ? [] : [[blobSha, size]])));
-      return entries;
-    },
-    blobs: (requests, maxBytes) =>
-      readBlobs([...new Set(requests.map((request) => request.blobSha))], maxBytes),
+    tree: (commitSha) => listFolder(api, label, commitSha, "agents"),
+    blobs: readBlobs,
     file: (commitSha, path, maxBytes) => readFile(commitSha, path, maxBytes),
     async close() {},
   };

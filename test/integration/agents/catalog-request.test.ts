@@ -22,7 +22,7 @@ async function setUp() {
   );
   const repository = await createTestRepository();
   onTestFinished(() => repository.remove());
-  const plain = openRepository({ kind: "local", path: repository.gitdir });
+  const plain = openRepository({ kind: "local", path: repository.gitdir }).reader;
   const waiting: (() => void)[] = [];
   let looks = 0;
   const gated: RepositoryReader = {

@@ -33,7 +33,6 @@ const tricks: [string, string][] = [
 ];
 
 const nowhere: [string, string][] = [
-  ["the root", "/"],
   ["an unknown path", "/api/v1/nothing"],
   ["another version", "/api/v2/agents"],
   ["the API's root", "/api/v1"],

@@ -12,6 +12,7 @@ const fitting: Record<string, Record<string, unknown>> = {
   validateAgent: { content: "name: x", format: "yaml" },
   promoteAgent: { version: "draft" },
   createEval: { agent: "hello", eval: "cases: []", source: "ci" },
+  approvePullRequest: { headSha: "a1".repeat(20) },
   createRun: { agent: "hello", message: "Hello", version: "draft" },
   addMember: { login: "new-one", role: "viewer" },
   changeMemberRole: { role: "viewer" },

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { recordResult } from "../../../src/evals/close.ts";
+import { createClosing } from "../../../src/evals/close.ts";
 import type { EvalResult } from "../../../src/evals/store.ts";
+import type { Tx } from "../../../src/platform/db/index.ts";
+import { createRunSignals } from "../../../src/runs/index.ts";
 import { startApp } from "../../support/app.ts";
 import { databases } from "../../support/databases.ts";
 import { agentWithEvals, evalText, postEval } from "../../support/eval-requests.ts";
@@ -17,6 +19,14 @@ const result = (passed: boolean): EvalResult => ({
   durationMs: 1,
   costUsd: 0,
 });
+
+/** Stores a result at an instant. */
+const record = (tx: Tx, suiteId: string, runId: string, passed: boolean, now: number) =>
+  createClosing({ clock: () => now, signals: createRunSignals(), suiteEnded: async () => {} }).record(
+    tx,
+    suiteId,
+    { runId, result: result(passed) },
+  );
 
 /** A suite that no worker touches. */
 async function openSuite(engine: "sqlite" | "mysql", count: number) {
@@ -38,12 +48,12 @@ describe.each(databases())("closing a suite on %s", (engine) => {
     const stored = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const first = app.db.transaction(async (tx) => {
-      await recordResult(tx, id, { runId: a, result: result(true) }, 10);
+      await record(tx, id, a, true, 10);
       stored.resolve();
       await released.promise;
     });
     await stored.promise;
-    const second = app.db.transaction((tx) => recordResult(tx, id, { runId: b, result: result(true) }, 20));
+    const second = app.db.transaction((tx) => record(tx, id, b, true, 20));
     // Without a lock it would be done by now, and have seen one result only.
     await Promise.race([second, sleep(200)]);
     released.resolve();
@@ -53,15 +63,17 @@ describe.each(databases())("closing a suite on %s", (engine) => {
 
   it("20 results at once, each twice: closed once, with the first of each", async () => {
     const { app, id, runIds, suite } = await openSuite(engine, 20);
-    const record = (runId: string, passed: boolean, now: number) =>
-      app.db.transaction((tx) => recordResult(tx, id, { runId, result: result(passed) }, now));
-    await Promise.all(runIds.slice(1).flatMap((runId) => [record(runId, true, 1), record(runId, true, 2)]));
+    const recordNow = (runId: string, passed: boolean, now: number) =>
+      app.db.transaction((tx) => record(tx, id, runId, passed, now));
+    await Promise.all(
+      runIds.slice(1).flatMap((runId) => [recordNow(runId, true, 1), recordNow(runId, true, 2)]),
+    );
     expect(await suite()).toMatchObject({ status: "running", finished_at: null });
     await Promise.all(
-      runIds.slice(0, 1).flatMap((runId) => [record(runId, true, 3), record(runId, true, 3)]),
+      runIds.slice(0, 1).flatMap((runId) => [recordNow(runId, true, 3), recordNow(runId, true, 3)]),
     );
     expect(await suite()).toMatchObject({ status: "passed", passed_count: 20, finished_at: 3 });
-    await record(runIds[0] ?? "", false, 4);
+    await recordNow(runIds[0] ?? "", false, 4);
     expect(await suite()).toMatchObject({ status: "passed", passed_count: 20, finished_at: 3 });
     expect(await app.db.read("eval_runs").where({ passed: 0 })).toEqual([]);
   });
@@ -69,7 +81,7 @@ describe.each(databases())("closing a suite on %s", (engine) => {
   it("a transaction that is rolled back leaves no result and closes nothing", async () => {
     const { app, id, runIds, suite } = await openSuite(engine, 1);
     const failing = app.db.transaction(async (tx) => {
-      await recordResult(tx, id, { runId: runIds[0] ?? "", result: result(true) }, 10);
+      await record(tx, id, runIds[0] ?? "", true, 10);
       throw new Error("The job was taken over.");
     });
     await expect(failing).rejects.toThrow("taken over");

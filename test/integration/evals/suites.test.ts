@@ -34,8 +34,11 @@ describe.each(databases())("eval suites on %s", (engine) => {
       status: "passed",
       totalCount: 2,
       passedCount: 2,
+      cached: false,
+      runAs: "admin",
       statusPost: { state: "none" },
     });
+    expect(suite).not.toHaveProperty("cachedFrom");
     expect(suite.cases).toEqual([
       {
         name: "greets",

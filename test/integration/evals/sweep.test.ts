@@ -1,35 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { createEvals, followEvalRuns } from "../../../src/evals/index.ts";
-import { loadFramework } from "../../../src/frameworks/index.ts";
-import { createIds } from "../../../src/platform/ids.ts";
-import { createJobQueue } from "../../../src/platform/jobs/index.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { createRedactor } from "../../../src/platform/redact.ts";
-import { createRunSignals, createRuns } from "../../../src/runs/index.ts";
 import { startApp, type TestApp } from "../../support/app.ts";
 import { databases } from "../../support/databases.ts";
 import { agentWithEvals, endedEval, evalText, postEval } from "../../support/eval-requests.ts";
+import { evalsBeside } from "../../support/evals-beside.ts";
 
 const files = agentWithEvals("echo", [{ assert: { equals: "Hello" } }]);
 const four = evalText(...Array.from({ length: 4 }, () => ({ assert: { equals: "Hello" } })));
 
-const unused = () => {
-  throw new Error("Sweeping needs none of this.");
-};
+const later = () => Date.now() + 3_600_000;
 
 /** The evals of a process whose clock says that every suite is old. */
-function lateEvals({ db }: TestApp) {
-  const ids = createIds();
-  const clock = () => Date.now() + 3_600_000;
-  const logger = createLogger("silent", createRedactor());
-  const queue = createJobQueue(db, ids, Date.now);
-  // Agents, connections and settings are for making suites.
-  const shared = { db, ids, clock, logger, queue, agents: {} as never, connections: {} as never };
-  const signals = createRunSignals();
-  const runs = createRuns({ ...shared, signals, followUps: followEvalRuns, abort: unused });
-  const settings = { modelKeys: unused, evals: unused };
-  return createEvals({ ...shared, runs, settings, loadFramework, readAgentAt: unused });
-}
+const lateEvals = (app: TestApp) => evalsBeside(app, { clock: later });
 
 describe.each(databases())("looking after open suites on %s", (engine) => {
   it("evaluates what has lost its job, and closes what only lacks the closing", async () => {
@@ -43,9 +24,9 @@ describe.each(databases())("looking after open suites on %s", (engine) => {
       const lost = { evaluated_at: null, passed: null, assertions: null };
       await tx("eval_runs").where({ suite_id: first }).whereIn("case_index", [1, 2]).update(lost);
     });
-    const late = lateEvals(app);
-    await late.sweep();
-    await late.sweep();
+    const { evals } = lateEvals(app);
+    await evals.sweep();
+    await evals.sweep();
     for (const id of [first, second]) {
       const suite = await endedEval(app, id ?? "");
       expect(suite).toMatchObject({ status: "passed", passedCount: 4 });
@@ -61,8 +42,9 @@ describe.each(databases())("looking after open suites on %s", (engine) => {
       const ids = await tx("eval_runs").where({ suite_id: gone }).pluck("run_id");
       await tx("runs").where({ id: ids[0] }).delete();
     });
-    const late = lateEvals(app);
-    await late.sweep();
+    const { evals, ended } = lateEvals(app);
+    await evals.sweep();
+    await evals.sweep();
     expect((await app.request("GET", `/evals/${going}`)).json.eval.status).toBe("queued");
     expect((await app.request("GET", `/evals/${gone}`)).json.eval).toMatchObject({
       status: "error",
@@ -71,11 +53,13 @@ describe.each(databases())("looking after open suites on %s", (engine) => {
       finishedAt: expect.any(String),
     });
     expect(await app.db.read("jobs").where({ kind: "eval.case" })).toEqual([]);
+    const { commit_sha: commitSha } = await app.db.read("eval_suites").where({ id: gone }).first();
+    expect(await ended()).toEqual([{ workspaceId: app.workspaceId, commitSha }]);
   });
 
   it("finds the newest verdict on two texts, and no other suite's", async () => {
     const app = await startApp({ engine, files });
-    const evals = lateEvals(app);
+    const { evals } = lateEvals(app);
     const passed = await postEval(app, { agent: "echo" });
     await endedEval(app, passed);
     const { spec_sha, eval_sha } = await app.db.read("eval_suites").first();

@@ -13,7 +13,7 @@ it("another default branch is found by a process that nobody told of it, with it
   const main = await repository.commit({ "agents/a.yaml": "a" });
   const trunk = await repository.commit({ "agents/a.yaml": "b" }, "trunk");
   const { owner, repo, app } = github;
-  const reader = openRepository({ kind: "github", owner, repo, app });
+  const { reader } = openRepository({ kind: "github", owner, repo, app });
   expect(await reader.head()).toBe(main);
   github.served.defaultBranch = "trunk";
   expect(await reader.head()).toBe(main);

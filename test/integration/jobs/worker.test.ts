@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import type { Database } from "../../../src/platform/db/index.ts";
 import { RetryLater } from "../../../src/platform/jobs/index.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
 import { createTestWorker, enqueue, gate, kindOf } from "../../support/job-worker.ts";
@@ -50,13 +51,40 @@ describe.each(databases())("worker on %s", (engine) => {
     expect(most).toBe(7);
   });
 
+  it("does at once what it had claimed when the answer to the claim was lost", async () => {
+    const { db } = database;
+    const answer = Promise.withResolvers<void>();
+    let lost = false;
+    const unsure: Database = {
+      ...db,
+      async commit(unit) {
+        const result = await db.commit(unit);
+        if (lost) return result;
+        lost = true;
+        setImmediate(answer.resolve);
+        throw new Error("The connection broke.");
+      },
+    };
+    const test = createTestWorker(unsure);
+    const attempts: number[] = [];
+    test.worker.define(kindOf(async (job) => void attempts.push(job.attempt)));
+    await enqueue(db, test, [1, 2, 3]);
+    test.worker.start();
+    await answer.promise;
+    test.queue.wake("count");
+    await test.reached("done", 3);
+    expect([lost, attempts]).toEqual([true, [1, 1, 1]]);
+  });
+
   it("completes in the handler's transaction: what it stored and the end of the job are one", async () => {
     const { db } = database;
     const test = createTestWorker(db);
     let failed = false;
+    let left: unknown[] | undefined;
     test.worker.define(
       kindOf((job) =>
         db.transaction(async (tx) => {
+          if (failed) left = await tx("workspaces");
           await tx("workspaces").insert({
             id: `wsp_${job.attempt}`,
             slug: `try-${job.attempt}`,
@@ -73,9 +101,9 @@ describe.each(databases())("worker on %s", (engine) => {
     test.worker.start();
     await enqueue(db, test, [1]);
     await test.reached("retried", 1);
-    expect(await db.read("workspaces")).toEqual([]);
     test.queue.wake("count");
     await test.reached("done", 1);
+    expect(left).toEqual([]);
     expect((await db.read("workspaces")).map((row) => row.slug)).toEqual(["try-2"]);
     expect(await jobs()).toEqual([]);
   });

@@ -38,7 +38,7 @@ export async function startPromotion(engine: Engine): Promise<PromotionService> 
   const { workspaceId, access, adminKey, logger, addMember } = await setUpWorkspace(db);
   const repository = await createTestRepository();
   onTestFinished(repository.remove);
-  const reader = openRepository({ kind: "local", path: repository.gitdir });
+  const { reader } = openRepository({ kind: "local", path: repository.gitdir });
   const schemas = frameworkSpecs;
   const catalog = createCatalogSync({ db, clock: systemClock, logger, reader, schemas, workspaceId });
 

@@ -1,11 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  createGitHubReader,
-  createInstallationOctokit,
-  openRepository,
-  type RepositoryReader,
-} from "../../../src/repositories/index.ts";
+import { createGuard } from "../../../src/repositories/github/guard.ts";
+import { createInstallationOctokit } from "../../../src/repositories/github/octokit.ts";
+import { createGitHubReader } from "../../../src/repositories/github/reader.ts";
+import { openRepository, type RepositoryReader } from "../../../src/repositories/index.ts";
 import { createTestRepository, type TestRepository } from "../../support/git-repository.ts";
 import { type GitHubSimulator, startGitHubSimulator } from "../../support/github-simulator.ts";
 
@@ -31,7 +29,8 @@ describe("calls to GitHub", () => {
 
   const open = (branch?: string) => {
     const { owner, repo, app } = github;
-    return openRepository({ kind: "github", owner, repo, app, ...(branch === undefined ? {} : { branch }) });
+    const served = branch === undefined ? {} : { branch };
+    return openRepository({ kind: "github", owner, repo, app, ...served }).reader;
   };
   /** The calls that `work` made, without the ones for access. */
   async function callsOf(work: () => Promise<unknown>): Promise<string[]> {
@@ -133,11 +132,11 @@ describe("calls to GitHub", () => {
       owner,
       repo,
       branch: "main",
-      octokit: async () => {
+      guard: createGuard("acme/agents", async () => {
         asked += 1;
         if (asked === 1) throw new TypeError("fetch failed");
         return createInstallationOctokit({ ...app, owner, repo });
-      },
+      }),
     });
     await expect(reader.head()).rejects.toMatchObject({ reason: "unreachable" });
     expect(await reader.head()).toBe(sha);

@@ -44,7 +44,7 @@ describe("GitHub's failures", () => {
     github().get("/repos/acme/agents/installation").reply(200, { id: installation });
     giveToken();
     const app = { appId: "1", privateKey };
-    reader = openRepository({ kind: "github", owner: "acme", repo: "agents", branch: "main", app });
+    reader = openRepository({ kind: "github", owner: "acme", repo: "agents", branch: "main", app }).reader;
   });
 
   afterEach(() => {

@@ -7,7 +7,8 @@ describeRepositoryReader("github", async (repository) => {
   const { owner, repo, app } = simulator;
   return {
     open: (branch) =>
-      openRepository({ kind: "github", owner, repo, app, ...(branch === undefined ? {} : { branch }) }),
+      openRepository({ kind: "github", owner, repo, app, ...(branch === undefined ? {} : { branch }) })
+        .reader,
     serve: async (branch) => {
       simulator.served.defaultBranch = branch;
     },

@@ -55,9 +55,14 @@ describe.each(databases())("settings on %s", (engine) => {
       const { status } = await api.call("PATCH", "/settings", { key: adminKey, body });
       return status;
     };
-    expect(await settings.evals(workspaceId)).toEqual({ judgeModel: null, evalOwner: null });
+    const defaults = { judgeModel: null, evalOwner: null, postStatus: true, evalCache: true };
+    expect(await settings.evals(workspaceId)).toEqual(defaults);
     expect(await change({ judgeModel: "openai/gpt-5-mini", evalOwner: "otto" })).toBe(200);
-    expect(await settings.evals(workspaceId)).toEqual({ judgeModel: "openai/gpt-5-mini", evalOwner: "otto" });
+    expect(await settings.evals(workspaceId)).toEqual({
+      ...defaults,
+      judgeModel: "openai/gpt-5-mini",
+      evalOwner: "otto",
+    });
     expect(await change({ evalOwner: null })).toBe(200);
     const shown = (await api.call("GET", "/settings", { key: adminKey })).body.settings;
     expect(shown).toMatchObject({ judgeModel: "openai/gpt-5-mini", evalOwner: null });
@@ -65,6 +70,35 @@ describe.each(databases())("settings on %s", (engine) => {
       expect(await change(bad)).toBe(400);
     const [entry] = await db.read("audit_log").where({ action: "updateSettings" });
     expect(JSON.parse(entry.details)).toEqual({ set: ["judgeModel", "evalOwner"], removed: [] });
+  });
+
+  test("switches of evals are on until they are switched off, and on again when they are removed", async () => {
+    const { api, adminKey, settings, workspaceId, db } = await world();
+    const change = (body: unknown) => api.call("PATCH", "/settings", { key: adminKey, body });
+    const switches = async () => {
+      const { postStatus, evalCache } = await settings.evals(workspaceId);
+      const shown = (await api.call("GET", "/settings", { key: adminKey })).body.settings;
+      expect(shown).toMatchObject({ postStatus, evalCache });
+      return [postStatus, evalCache];
+    };
+    expect(await switches()).toEqual([true, true]);
+    const off = await change({ postStatus: false });
+    expect([off.status, off.body.settings.postStatus]).toEqual([200, false]);
+    expect(await switches()).toEqual([false, true]);
+    await change({ postStatus: true, evalCache: false });
+    expect(await switches()).toEqual([true, false]);
+    await change({ postStatus: false, evalCache: null });
+    expect(await switches()).toEqual([false, true]);
+    await change({ postStatus: null });
+    expect(await switches()).toEqual([true, true]);
+    expect(await db.read("settings")).toEqual([]);
+    for (const bad of [{ postStatus: "false" }, { postStatus: 0 }, { evalCache: "on" }])
+      expect((await change(bad)).status).toBe(400);
+    const details = await db.read("audit_log").where({ action: "updateSettings" }).pluck("details");
+    expect(details.map((text) => JSON.parse(text))).toContainEqual({
+      set: ["postStatus"],
+      removed: ["evalCache"],
+    });
   });
 
   test("a key is set, used, replaced and removed, and never shown", async () => {
