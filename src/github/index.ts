@@ -1,2 +1,1 @@
 export { createGitHubApp } from "./app.ts";
-export { forgetOldDeliveries } from "./store.ts";

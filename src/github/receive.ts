@@ -1,13 +1,17 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { Webhooks } from "@octokit/webhooks";
+import {
+  type DeliveryRow,
+  deliveryPrefix,
+  deliveryRow,
+  encodePayload,
+  sameDelivery,
+} from "../deliveries/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Database, isUniqueViolation } from "../platform/db/index.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import type { Hook, HookRequest } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
-import { type DeliveryRow, deliveryPrefix, deliveryRow, sameDelivery } from "./store.ts";
 import { deliveryJobKind } from "./work-off.ts";
 
 export interface ReceiveDeps {
@@ -19,8 +23,6 @@ export interface ReceiveDeps {
   /** The webhook secret of the GitHub App. */
   secret: string;
 }
-
-const compress = promisify(gzip);
 
 /** GitHub sends nothing larger. */
 const maxBytes = 25 * 1024 * 1024;
@@ -52,7 +54,7 @@ export function githubHook(deps: ReceiveDeps): Hook {
       // Decoding would replace what is no UTF-8, and then the signature does not fit.
       const text = bytes.toString("utf8");
       if (text === "" || !(await webhooks.verify(text, signature))) throw notSigned();
-      await storeDelivery(deps, id, event, await compress(bytes));
+      await storeDelivery(deps, id, event, bytes);
       return { status: 202, body: { ok: true } };
     },
   };
@@ -83,9 +85,10 @@ async function storeDelivery(
   { db, ids, clock, queue, workspaceId }: ReceiveDeps,
   externalId: string,
   event: string,
-  payload: Buffer,
+  bytes: Buffer,
 ): Promise<void> {
-  if (payload.length > maxStoredBytes) {
+  const stored = await encodePayload(bytes);
+  if (stored.payload.length > maxStoredBytes) {
     throw new AppError(413, "The delivery stays too large when it is compressed; send less.");
   }
   const row: DeliveryRow = {
@@ -93,17 +96,20 @@ async function storeDelivery(
     workspace_id: workspaceId,
     source: "github",
     external_id: externalId,
+    sender_id: null,
+    ref: null,
     event,
     action: null,
     state: "received",
     reason: null,
     attempts: 0,
+    run_id: null,
     received_at: clock(),
   };
   const job = queue.row({ kind: deliveryJobKind, payload: { deliveryId: row.id } });
   try {
     const committed = () => queue.wake(deliveryJobKind);
-    await db.commit({ rows: [deliveryRow(row, payload), job], committed });
+    await db.commit({ rows: [deliveryRow(row, stored), job], committed });
   } catch (error) {
     if (!isUniqueViolation(error, sameDelivery)) throw error;
   }

@@ -1,7 +1,12 @@
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 import { z } from "zod";
 import type { CatalogSync } from "../agents/index.ts";
+import {
+  type DeliveryRow,
+  failDelivery,
+  findEvent,
+  readPayload,
+  settleDelivery,
+} from "../deliveries/index.ts";
 import type { Database } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import { type Job, type JobKind, RetryLater } from "../platform/jobs/index.ts";
@@ -10,7 +15,6 @@ import type { Consider, Subject } from "../pull-requests/index.ts";
 import { type RepositoryReader, RepositoryUnavailable } from "../repositories/index.ts";
 import { actionOf, analyzeDelivery } from "./analyze-delivery.ts";
 import type { Decision } from "./decision.ts";
-import { type DeliveryRow, failDelivery, findDelivery, noteAttempt } from "./store.ts";
 
 export interface WorkOffDeps {
   db: Database;
@@ -26,7 +30,6 @@ export interface WorkOffDeps {
 export const deliveryJobKind = "github.delivery";
 
 const Payload = z.object({ deliveryId: z.string() });
-const decompress = promisify(gunzip);
 
 const maxAttempts = 6;
 
@@ -60,9 +63,9 @@ export function deliveryJob(deps: WorkOffDeps): JobKind<typeof Payload> {
 async function workOff(deps: WorkOffDeps, job: Job<z.infer<typeof Payload>>): Promise<void> {
   const { db, logger } = deps;
   const { deliveryId } = job.payload;
-  const delivery = await findDelivery(db.read, deliveryId);
-  if (delivery === undefined) return;
-  const { decision, action } = await analyze(deps, delivery);
+  const [event, body] = await Promise.all([findEvent(db.read, deliveryId), readPayload(db.read, deliveryId)]);
+  if (event === undefined || body === undefined) return;
+  const { decision, action } = analyze(deps, event, body);
   let settled: Settled;
   try {
     settled = await apply(deps, decision, job.attempt);
@@ -79,7 +82,7 @@ async function workOff(deps: WorkOffDeps, job: Job<z.infer<typeof Payload>>): Pr
   await db.commit({
     run: async (tx) => {
       await job.complete(tx);
-      await noteAttempt(tx, deliveryId, { ...settled, action });
+      await settleDelivery(tx, deliveryId, { ...settled, action });
     },
   });
 }
@@ -92,18 +95,19 @@ function noteRetry(
   return db.commit({
     run: async (tx) => {
       await job.hold(tx);
-      await noteAttempt(tx, job.payload.deliveryId, noted);
+      await settleDelivery(tx, job.payload.deliveryId, noted);
     },
   });
 }
 
-async function analyze(
+function analyze(
   { reader, branch }: WorkOffDeps,
-  { event, payload }: { event: string; payload: Uint8Array },
-): Promise<{ decision: Decision; action: string | null }> {
+  event: string,
+  body: Buffer,
+): { decision: Decision; action: string | null } {
   let content: unknown;
   try {
-    content = JSON.parse((await decompress(payload)).toString("utf8"));
+    content = JSON.parse(body.toString("utf8"));
   } catch {
     return { decision: { result: "unreadable", reason: "The payload is not JSON." }, action: null };
   }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { forgetOldDeliveries } from "../../../src/github/index.ts";
+import { forgetOldDeliveries } from "../../../src/deliveries/index.ts";
 import { databases } from "../../support/databases.ts";
 import { deliver, startGitHubService, workedOff } from "../../support/github-deliveries.ts";
 import { examplePayload, pushPayload } from "../../support/github-payloads.ts";
