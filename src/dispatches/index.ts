@@ -1,0 +1,2 @@
+export { dispatchEndpoints } from "./endpoints.ts";
+export { createDispatches, type Dispatches, type DispatchFailure } from "./service.ts";
