@@ -1,8 +1,26 @@
 import { z } from "zod";
 import { defineEndpoint, defineStream, type Endpoint, toPage } from "../platform/http/index.ts";
+import type { Budgets } from "./budgets.ts";
 import { presentRun } from "./present.ts";
-import { CreateRun, GetRun, ListRuns, Run, RunId } from "./schema.ts";
+import { BudgetReport, CreateRun, GetRun, ListRuns, Run, RunId } from "./schema.ts";
 import type { Runs } from "./service.ts";
+
+/** What was spent and what may be. */
+export function budgetEndpoints(budgets: Pick<Budgets, "report">): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: "GET",
+      path: "/budgets",
+      id: "getBudgets",
+      tag: "Runs",
+      role: "viewer",
+      summary: "Caps on what runs cost, and what was spent",
+      status: 200,
+      response: z.object({ budgets: BudgetReport }),
+      handle: async ({ actor }) => ({ budgets: await budgets.report(actor.workspaceId) }),
+    }),
+  ];
+}
 
 export function runEndpoints(runs: Runs): Endpoint[] {
   return [

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { Agents } from "../agents/index.ts";
-import type { Connections } from "../connections/index.ts";
 import { type AgentSpec, type FrameworkRunner, RunFailure, type RunTool } from "../frameworks/index.ts";
-import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
+import { costUsd } from "../models/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
-import { type Clock, startOfDay } from "../platform/clock.ts";
-import { afterCommit, type Database, isDatabaseAway, type Tx } from "../platform/db/index.ts";
-import { AppError, errorText } from "../platform/errors.ts";
-import { idFloor } from "../platform/ids.ts";
+import type { Clock } from "../platform/clock.ts";
+import { afterCommit, type Database, isAway, type Tx } from "../platform/db/index.ts";
+import { errorText } from "../platform/errors.ts";
 import { type Job, type JobKind, type JobQueue, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
-import { addUsd, checkBudgetBefore, checkBudgetDuring } from "./budget.ts";
+import { addUsd } from "./budget.ts";
+import type { Budgets } from "./budgets.ts";
+import { createMeans, type MeansDeps } from "./means.ts";
+import { noticeOf } from "./notice.ts";
 import type { FollowUps } from "./ports.ts";
 import type { RunSignals } from "./run-signals.ts";
 import { isFinal, runJob } from "./service.ts";
@@ -30,22 +30,18 @@ import {
   type RunRow,
   type RunSpending,
   releaseRun,
-  spentSince,
 } from "./store.ts";
 import { createTrace, type Trace } from "./trace.ts";
 
-export interface ExecutorDeps {
+export interface ExecutorDeps extends MeansDeps {
   db: Database;
   clock: Clock;
   logger: Logger;
   redactor: Redactor;
   queue: JobQueue;
-  agents: Agents;
-  connections: Connections;
   signals: RunSignals;
   followUps: FollowUps;
-  /** The workspace's keys for model providers. */
-  modelKeys(workspaceId: string): Promise<ModelKeys>;
+  budgets: Budgets;
   loadFramework(id: string): Promise<FrameworkRunner>;
   /** Runs at the same time in this process. */
   concurrency: number;
@@ -78,6 +74,10 @@ interface Execution {
   trace: Trace;
   controller: AbortController;
   spending: RunSpending;
+  /** Dollars of it that are stored already. */
+  storedUsd: number;
+  /** Nothing of it can have been stored. */
+  fresh: boolean;
 }
 
 export interface Executor {
@@ -90,6 +90,7 @@ export interface Executor {
 
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, clock, signals } = deps;
+  const means = createMeans(deps);
   const active = new Map<string, Execution>();
   const loadRun = createBatchLoader((ids: readonly string[]) => findRuns(db.read, ids));
   /** Runs that are claimed together begin together: one statement for all of them. */
@@ -115,6 +116,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       trace,
       controller: new AbortController(),
       spending: spendingOf(run),
+      storedUsd: run.cost_usd ?? 0,
+      fresh: run.tool_calls === 0,
     };
     active.set(run.id, execution);
     const forward = () => execution.controller.abort(job.signal.reason);
@@ -171,63 +174,59 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   async function runAgent(execution: Execution, spec: AgentSpec): Promise<string> {
     const { run, controller, trace } = execution;
-    const resolved = resolveModel(spec.model, await deps.modelKeys(run.workspace_id));
-    if (!resolved.ok) throw new RunFailure("model_not_configured", resolved.reason);
-    const { model } = resolved;
+    // Asked for at the same moment, both are answered by one query.
+    const [model, limits] = await Promise.all([
+      means.modelOf(run, spec.model),
+      deps.budgets.limits(run.workspace_id),
+    ]);
     execution.spending = { model: model.ref, tokens: { input: 0, output: 0, cached: 0 }, costUsd: 0 };
-    const spentToday = await spentBefore(run, spec);
-    checkBudgetBefore(spec.budget, spentToday);
-    const tools = await toolsOf(execution, spec);
+    const guard = deps.budgets.guard(run, spec.budget, limits, ({ state, ...budget }) =>
+      trace.add({ type: `budget.${state}`, ...budget }),
+    );
+    await guard.start();
+    const meter = metered(execution);
+    const tools = await means.toolsOf(run, spec, run.commit_sha, meter);
     const runFramework = await deps.loadFramework(run.framework);
     controller.signal.throwIfAborted();
     const { output } = await runFramework({
       spec,
       message: run.message,
+      notice: noticeOf(run.trigger),
       model,
       tools,
+      reach: means.reachOf(run, meter),
       signal: controller.signal,
       emit: (event) => trace.add(event),
-      async spend(usage) {
+      async spend(usage, called) {
         const { spending } = execution;
         spending.tokens.input += usage.input;
         spending.tokens.output += usage.output;
         spending.tokens.cached += usage.cached;
-        const cost = costUsd(model, usage);
+        const cost = costUsd(called, usage);
         spending.costUsd = cost === null || spending.costUsd === null ? null : addUsd(spending.costUsd, cost);
-        checkBudgetDuring(spec.budget, spending.costUsd ?? 0, spentToday);
+        await guard.spent(spending.costUsd ?? 0, execution.storedUsd);
       },
     });
     controller.signal.throwIfAborted();
     return output;
   }
 
-  async function spentBefore(run: RunRow, spec: AgentSpec): Promise<number> {
-    if (spec.budget?.usdPerDay === undefined) return 0;
-    return spentSince(db.read, run.workspace_id, run.agent, idFloor("run", startOfDay(clock())));
-  }
-
-  async function toolsOf(execution: Execution, spec: AgentSpec): Promise<RunTool[]> {
-    if (spec.connections.length === 0) return [];
-    const { run } = execution;
-    const user = { workspaceId: run.workspace_id, login: run.run_as };
-    const [missing] = await deps.connections.missing(user, spec.connections);
-    if (missing) throw new RunFailure("connection_missing", `Not connected: ${missing.slugs.join(", ")}.`);
-    const tools = await deps.connections.prepare(spec.connections, { ...user, commitSha: run.commit_sha });
-    return tools.map((tool) => ({
-      ...tool,
-      execute: (args, signal) => callTool(execution, tool, args, signal),
-    }));
-  }
+  /** Has each call of the tool counted before it is made. */
+  const metered = (execution: Execution) => (tool: RunTool) => ({
+    ...tool,
+    execute: (args: unknown, signal: AbortSignal) => callTool(execution, tool, args, signal),
+  });
 
   /** Counted before it is made, under the fence: after a crash nobody makes the call a second time. */
-  async function callTool(
-    { run, job, spending, trace, controller }: Execution,
-    tool: RunTool,
-    args: unknown,
-    signal: AbortSignal,
-  ) {
+  async function callTool(execution: Execution, tool: RunTool, args: unknown, signal: AbortSignal) {
+    const { run, job, trace, controller } = execution;
+    const spending = { ...execution.spending, tokens: { ...execution.spending.tokens } };
+    execution.fresh = false;
     const rows = trace.take();
-    const count = (tx: Tx) => countToolCall(tx, run.id, job.attempt, spending);
+    const count = (tx: Tx) =>
+      deps.budgets.keep(tx, run, { spending, at: clock(), ended: false, fresh: false }, () =>
+        countToolCall(tx, run.id, job.attempt, spending),
+      );
     // An earlier try whose commit was in doubt may have stored the events.
     const countAgain = (tx: Tx) => keepEvents(tx, rows).then(() => count(tx));
     const allowed = await whileAway(controller.signal, (again) =>
@@ -239,6 +238,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       controller.abort(cancelled ? new Stopped("cancelled") : new LeaseLost(lost));
     }
     controller.signal.throwIfAborted();
+    execution.storedUsd = spending.costUsd ?? 0;
     return tool.execute(args, signal);
   }
 
@@ -269,7 +269,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     };
   }
 
-  async function finish({ run, job, trace, spending }: Execution, end: RunEnd): Promise<void> {
+  async function finish({ run, job, trace, spending, fresh }: Execution, end: RunEnd): Promise<void> {
     trace.add({
       type: "run.finished",
       status: end.status,
@@ -279,7 +279,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const rows = [...trace.take(), ...followUps.map(deps.queue.row)];
     await trace.settled();
     const store = async (tx: Tx) => {
-      if (!(await endRun(tx, run.id, job.attempt, end, spending)))
+      const write = () => endRun(tx, run.id, job.attempt, end, spending);
+      const kept = { spending, at: end.finishedAt, ended: true, fresh };
+      if (!(await deps.budgets.keep(tx, run, kept, write)))
         throw new LeaseLost(`Run ${run.id} was taken over.`);
       await job.complete(tx);
     };
@@ -347,9 +349,6 @@ async function whileAway<T>(signal: AbortSignal, work: (again: boolean) => Promi
     }
   }
 }
-
-const isAway = (error: unknown) =>
-  isDatabaseAway(error) || (error instanceof AppError && error.status === 503);
 
 /** What earlier attempts have used up, as far as it was stored. */
 const spendingOf = (run: RunRow): RunSpending => ({

@@ -32,8 +32,17 @@ export function presentRun(row: RunRow, role: Role): Run {
       row.finished_at === null || row.started_at === null
         ? null
         : Math.max(0, row.finished_at - row.started_at),
-    ...(row.eval_id === null ? {} : { evalId: row.eval_id }),
+    ...originOf(row),
     ...failureOf(row, role),
+  };
+}
+
+function originOf({ eval_id, automation_id, trigger_id, webhook_id }: RunRow) {
+  return {
+    ...(eval_id === null ? {} : { evalId: eval_id }),
+    ...(automation_id === null ? {} : { automationId: automation_id }),
+    ...(trigger_id === null ? {} : { triggerId: trigger_id }),
+    ...(webhook_id === null ? {} : { webhookId: webhook_id }),
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { VersionName } from "../agents/index.ts";
 import { failureCodes } from "../frameworks/index.ts";
 import { Before, Instant, Limit, text, WaitSeconds } from "../platform/http/index.ts";
+import { budgetStates, capNames } from "./budget.ts";
 
 export const runStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -22,7 +23,7 @@ export const Run = z
   .object({
     id: z.string(),
     agent: z.string(),
-    framework: z.string(),
+    framework: z.string().describe("Empty when the run could not start for want of a usable spec."),
     version: z.string().describe("draft, or the number of a snapshot."),
     commitSha: z.string(),
     specSha: z.string().describe("SHA-256 of the spec's text that the run is made from."),
@@ -46,6 +47,9 @@ export const Run = z
     finishedAt: Instant.nullable(),
     durationMs: z.int().nullable(),
     evalId: z.string().optional().describe("The eval suite that the run is a case of."),
+    automationId: z.string().optional().describe("The automation that the run is of."),
+    triggerId: z.string().optional().describe("The event trigger that started the run."),
+    webhookId: z.string().optional().describe("The webhook that started the run."),
     failureCode: z.enum(failureCodes).optional(),
     errorMessage: z.string().optional(),
     failureRecommendation: z.string().optional(),
@@ -84,6 +88,28 @@ export const ListRuns = z.strictObject({
   before: Before.optional(),
 });
 export type ListRuns = z.infer<typeof ListRuns>;
+
+const Usd = z.number().describe("US dollars.");
+
+export const BudgetLine = z.object({
+  cap: z.enum(capNames).describe("Name of the setting; a spec's usdPerDay stands in for usdPerAgentDay."),
+  of: z.string().nullable().describe("The agent's name or the member's login; null for the workspace."),
+  amountUsd: Usd.nullable().describe("Null when there is no cap."),
+  usedUsd: Usd,
+  unpricedRuns: z.int().describe("Runs whose cost is not known; they count 0."),
+  state: z.enum(budgetStates).describe("exceeded as soon as nothing is left."),
+  resetsAt: Instant,
+});
+export type BudgetLine = z.infer<typeof BudgetLine>;
+
+export const BudgetReport = z
+  .object({
+    warnAt: z.number().describe("Part of a cap from which on its state is warning."),
+    usdPerRun: Usd.nullable().describe("For runs of agents whose spec sets none."),
+    caps: z.array(BudgetLine).describe("The workspace, then members and agents, the dearest first."),
+  })
+  .meta({ id: "BudgetReport" });
+export type BudgetReport = z.infer<typeof BudgetReport>;
 
 export const GetRun = z.strictObject({
   wait: WaitSeconds.optional().describe("Seconds to wait for the run's end, at most 60."),

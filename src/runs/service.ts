@@ -1,15 +1,18 @@
 import type { Agents, RunnableVersion } from "../agents/index.ts";
 import type { Connections, ToolUser } from "../connections/index.ts";
+import type { FailureCode } from "../frameworks/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { afterCommit, type Database, type Tx } from "../platform/db/index.ts";
+import { afterCommit, type Database, type Rows, type Tx, toJson } from "../platform/db/index.ts";
 import { conflict, notFound, unprocessable } from "../platform/errors.ts";
 import type { Actor, StreamEvent } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
+import type { Budgets } from "./budgets.ts";
 import type { FollowUps } from "./ports.ts";
 import { pollMs, type RunSignals, untilEnded } from "./run-signals.ts";
 import type { CreateRun, ListRuns, RunTrigger } from "./schema.ts";
 import {
+  endedRunRows,
   endIdleRuns,
   eventsAfter,
   finalEvent,
@@ -20,6 +23,7 @@ import {
   listRuns,
   lockOpenRuns,
   lockRun,
+  type NewRun,
   newRunRow,
   type RunRow,
   requestCancel,
@@ -36,6 +40,7 @@ export interface RunsDeps {
   queue: JobQueue;
   agents: Agents;
   connections: Connections;
+  budgets: Pick<Budgets, "limits" | "require">;
   signals: RunSignals;
   followUps: FollowUps;
   /** Stops a run that this process executes. */
@@ -53,6 +58,20 @@ export interface RunOrder {
   message: string;
   /** The eval suite that the run is a case of. */
   evalId?: string;
+  /** What started it. */
+  automationId?: string;
+  triggerId?: string;
+  webhookId?: string;
+  /** Slugs that the run is held to, of those that its spec names; all of these unless given. */
+  toolsAllowed?: readonly string[];
+}
+
+/** A run that was accepted and cannot start. Without a version nothing is known but which one was wanted. */
+export interface FailedRunOrder extends Omit<RunOrder, "version"> {
+  version: RunnableVersion | "stable" | "draft";
+  failureCode: FailureCode;
+  /** For workspace admins; scrubbed by the caller. */
+  details?: string;
 }
 
 export type Runs = ReturnType<typeof createRuns>;
@@ -63,33 +82,31 @@ const idOf = ({ id }: RunRow) => id;
 export const isFinal = (run: RunRow) => run.status !== "queued" && run.status !== "running";
 
 export function createRuns(deps: RunsDeps) {
-  const { db, ids, clock, queue, agents, connections, signals, followUps, abort } = deps;
+  const { db, ids, clock, queue, agents, connections, budgets, signals, followUps, abort } = deps;
 
   /**
    * The rows of a new run and of the job that executes it. Whoever commits them calls `committed` afterwards.
    */
-  function order({ workspaceId, agent, version, trigger, runAs, message, evalId }: RunOrder) {
+  function order(wanted: RunOrder) {
     const id = ids("run");
-    const run = newRunRow({
-      id,
-      workspace_id: workspaceId,
-      agent,
-      framework: version.framework,
-      version: version.version,
-      commit_sha: version.commitSha,
-      spec_sha: version.specSha,
-      trigger,
-      environment: version.version === "draft" ? "development" : "production",
-      run_as: runAs ?? "",
-      message,
-      eval_id: evalId ?? null,
-      created_at: clock(),
-    });
+    const run = newRunRow(newRun(id, wanted, wanted.version, clock()));
     return {
       id,
       rows: [run, queue.row({ kind: runJob, payload: { runId: id } })],
       committed: () => queue.wake(runJob),
     };
+  }
+
+  /** The rows of a run that ends `failed` when it is made: nobody executes it. */
+  function orderFailed({ failureCode, details, ...wanted }: FailedRunOrder): { id: string; rows: Rows } {
+    const id = ids("run");
+    const now = clock();
+    const version =
+      typeof wanted.version === "string"
+        ? { version: wanted.version, framework: "", specSha: "", commitSha: "" }
+        : wanted.version;
+    const end = { status: "failed", output: null, errorDetails: details ?? null, finishedAt: now } as const;
+    return { id, rows: endedRunRows(newRun(id, wanted, version, now), { ...end, failureCode }) };
   }
 
   /** Throws 422, with what is missing, unless the member has authorised all of these tools. */
@@ -105,11 +122,15 @@ export function createRuns(deps: RunsDeps) {
 
   /**
    * The rows of a new run and of the job that executes it. Throws 404 for an unknown agent, 422 when it is
-   * not valid or the member has not authorised what it needs.
+   * not valid, the member has not authorised what it needs, or a budget is used up.
    */
   async function prepare(actor: Actor, request: CreateRun) {
-    const version = await agents.resolve(actor.workspaceId, request.agent, request.version);
+    const [version, limits] = await Promise.all([
+      agents.resolve(actor.workspaceId, request.agent, request.version),
+      budgets.limits(actor.workspaceId),
+    ]);
     await requireConnections(actor, version.connections);
+    await budgets.require(actor, { agent: request.agent, specSha: version.specSha, limits });
     const { workspaceId, login } = actor;
     return order({ ...request, workspaceId, version, trigger: "api", runAs: login });
   }
@@ -197,6 +218,7 @@ export function createRuns(deps: RunsDeps) {
 
   return {
     order,
+    orderFailed,
     requireConnections,
     prepare,
     get,
@@ -216,6 +238,33 @@ export function createRuns(deps: RunsDeps) {
       await get(workspaceId, id);
       return trace(id, workspaceId, after, signal);
     },
+  };
+}
+
+function newRun(
+  id: string,
+  order: Omit<RunOrder, "version">,
+  version: Omit<RunnableVersion, "connections">,
+  now: number,
+): NewRun {
+  return {
+    id,
+    workspace_id: order.workspaceId,
+    agent: order.agent,
+    framework: version.framework,
+    version: version.version,
+    commit_sha: version.commitSha,
+    spec_sha: version.specSha,
+    trigger: order.trigger,
+    environment: version.version === "draft" ? "development" : "production",
+    run_as: order.runAs ?? "",
+    message: order.message,
+    eval_id: order.evalId ?? null,
+    automation_id: order.automationId ?? null,
+    trigger_id: order.triggerId ?? null,
+    webhook_id: order.webhookId ?? null,
+    tools_allowed: order.toolsAllowed === undefined ? null : toJson(order.toolsAllowed),
+    created_at: now,
   };
 }
 

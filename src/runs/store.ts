@@ -34,6 +34,11 @@ export interface RunRow {
   attempt: number;
   tool_calls: number;
   eval_id: string | null;
+  automation_id: string | null;
+  trigger_id: string | null;
+  webhook_id: string | null;
+  /** JSON of slugs; null for all that the spec names. */
+  tools_allowed: string | null;
 }
 
 /** What is known when a run is asked for. */
@@ -51,6 +56,10 @@ export type NewRun = Pick<
   | "run_as"
   | "message"
   | "eval_id"
+  | "automation_id"
+  | "trigger_id"
+  | "webhook_id"
+  | "tools_allowed"
   | "created_at"
 >;
 
@@ -94,6 +103,12 @@ export const newRunRow = (run: NewRun): Rows[number] => ({
   },
 });
 
+/** A run that ended when it was made, with the one event of its trace. */
+export const endedRunRows = (run: NewRun, end: RunEnd): Rows => {
+  const { table, row } = newRunRow(run);
+  return [{ table, row: { ...row, ...endColumns(end) } }, eventRow(lastEvent(run.id, 0, end))];
+};
+
 export const eventRow = (event: RunEventRow): Rows[number] => ({ table: "run_events", row: { ...event } });
 
 /** Stores events of `eventRow`; those that are stored already stay as they are. */
@@ -109,12 +124,13 @@ export async function keepEvents(tx: Tx, events: Rows): Promise<void> {
 const lastSeq = 1_000_000;
 
 /** The last event of a run that ends without an executor; one of the attempt that had it last. */
-export function finalEvent(
-  { id, attempt }: Pick<RunRow, "id" | "attempt">,
-  { status, failureCode, finishedAt }: RunEnd,
-): Rows[number] {
+export function finalEvent({ id, attempt }: Pick<RunRow, "id" | "attempt">, end: RunEnd): Rows[number] {
+  return eventRow(lastEvent(id, attempt, end));
+}
+
+function lastEvent(id: string, attempt: number, { status, failureCode, finishedAt }: RunEnd): RunEventRow {
   const data = JSON.stringify({ status, ...(failureCode ? { failureCode } : {}) });
-  return eventRow({ run_id: id, attempt, seq: lastSeq, type: "run.finished", data, at: finishedAt });
+  return { run_id: id, attempt, seq: lastSeq, type: "run.finished", data, at: finishedAt };
 }
 
 export async function findRun(q: Queryable, workspaceId: string, id: string): Promise<RunRow | undefined> {
@@ -249,21 +265,6 @@ export async function lockOpenRuns(tx: Tx, ids: readonly string[]): Promise<RunR
 /** Which of the runs somebody wants to be stopped. */
 export async function cancelRequested(q: Queryable, ids: readonly string[]): Promise<string[]> {
   return q("runs").whereIn("id", ids).whereNotNull("cancel_requested_at").pluck("id");
-}
-
-/** Dollars that the agent's runs have cost since the id `fromId` was the newest possible. */
-export async function spentSince(
-  q: Queryable,
-  workspaceId: string,
-  agent: string,
-  fromId: string,
-): Promise<number> {
-  const row = await q("runs")
-    .where({ workspace_id: workspaceId, agent })
-    .where("id", ">=", fromId)
-    .sum({ total: "cost_usd" })
-    .first();
-  return Number(row?.total ?? 0);
 }
 
 /** Events after a position, in order. */

@@ -3,11 +3,13 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Rows } from "../platform/db/index.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
+import type { Budget } from "./budget.ts";
 import { eventRow } from "./store.ts";
 
 type RunTraceEvent =
   | TraceEvent
   | { type: "run.started" }
+  | ({ type: "budget.warning" | "budget.exceeded" } & Budget)
   | { type: "run.finished"; status: string; failureCode?: string };
 
 /** The events of one attempt of a run on their way to the database. */

@@ -259,13 +259,11 @@ describe("budgets", () => {
     // The second answer uses the budget up to the last cent; it is paid for, so it counts.
     expect(await runToEnd(app(), "per-day")).toMatchObject({ status: "succeeded", costUsd: 0.00015 });
     const asked = simulator.requests.length;
-    const third = await runToEnd(app(), "per-day");
-    expect(third).toMatchObject({
-      status: "failed",
-      failureCode: "budget_exceeded",
-      tokensInput: 0,
-      costUsd: 0,
-    });
+    const third = await app().request("POST", "/runs", { body: { agent: "per-day" } });
+    expect([third.status, third.json.details.budget]).toEqual([
+      422,
+      expect.objectContaining({ cap: "usdPerAgentDay", of: "per-day", amountUsd: 0.0003, usedUsd: 0.0003 }),
+    ]);
     expect(simulator.requests.length).toBe(asked);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Database, openDatabase } from "../../../src/platform/db/index.ts";
 import { createIds } from "../../../src/platform/ids.ts";
 import { ListRuns } from "../../../src/runs/schema.ts";
-import { listRuns, newRunRow, spentSince } from "../../../src/runs/store.ts";
+import { listRuns, newRunRow } from "../../../src/runs/store.ts";
 import { addWorkspace } from "../../support/catalog.ts";
 import { databases, freshDatabase } from "../../support/databases.ts";
 import { plansOf } from "../../support/query-plan.ts";
@@ -29,7 +29,7 @@ async function insertRuns(db: Database): Promise<string[]> {
       trigger: n % 3 === 0 ? "eval" : n % 7 === 0 ? "schedule" : "api",
       environment: n % 5 === 0 ? "production" : "development",
       created_at: n,
-      eval_id: null,
+      ...{ eval_id: null, automation_id: null, trigger_id: null, webhook_id: null, tools_allowed: null },
     });
     return { table, row: { ...row, id: row.id, status } };
   });
@@ -76,9 +76,6 @@ describe.each(databases())("lists of 20,000 runs on %s", (engine) => {
       // A third of the rows is left out of lists, and a row that is shown is looked up beside its index entry.
       if (single.includes(filter)) expect(plan?.rowsRead ?? 0, what).toBeLessThan(limit * 5);
     }
-    const [spent] = await plansOf(db, () => spentSince(db.read, "wsp_ours", "agent-3", ids.at(-200) ?? ""));
-    expect(spent).toMatchObject({ index: "runs_agent" });
-    expect(spent?.rowsRead ?? 0).toBeLessThan(50);
     const twice = ListRuns.parse({ environment: "production,production", limit: "200" });
     const environments = (await listRuns(db.read, "wsp_ours", twice)).map((row) => row.environment);
     expect(new Set(environments)).toEqual(new Set(["production"]));

@@ -1,0 +1,203 @@
+import { randomInt } from "node:crypto";
+import type { Agents } from "../agents/index.ts";
+import type { AgentSpec } from "../frameworks/index.ts";
+import { createBatchLoader } from "../platform/batch-loader.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type Database, isAway, isUniqueViolation, type Tx } from "../platform/db/index.ts";
+import { unprocessable } from "../platform/errors.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { BudgetSettings } from "../settings/index.ts";
+import {
+  type Account,
+  accountsOf,
+  addUsd,
+  type Budget,
+  type BudgetState,
+  budgetExceeded,
+  budgetOf,
+  type Cap,
+  capsOn,
+  isOverdrawn,
+  refusalOf,
+  runBudget,
+  stateOf,
+  toNano,
+} from "./budget.ts";
+import { createBudgetReport } from "./budget-report.ts";
+import { addSpending, insertNotice, isNoticed, storedCost, sumsOf } from "./spending-store.ts";
+import type { RunRow, RunSpending } from "./store.ts";
+
+export interface BudgetsDeps {
+  db: Database;
+  clock: Clock;
+  logger: Logger;
+  agents: Pick<Agents, "resolve" | "spec">;
+  /** What the workspace's runs may cost. */
+  limits(workspaceId: string): Promise<BudgetSettings>;
+}
+
+type Spender = Pick<RunRow, "workspace_id" | "agent" | "run_as">;
+
+/** Watches over what one run costs while it is executed. */
+export interface RunGuard {
+  /** Throws `budget_exceeded` when nothing is left of something that the run counts towards. */
+  start(): Promise<void>;
+  /**
+   * Throws `budget_exceeded` when a cap is overdrawn by what the run has cost so far. `storedUsd` is the part of
+   * it that was stored already.
+   */
+  spent(costUsd: number, storedUsd: number): Promise<void>;
+}
+
+interface Keeping {
+  spending: RunSpending;
+  /** Epoch milliseconds. */
+  at: number;
+  ended: boolean;
+  fresh: boolean;
+}
+
+/** Told of caps that a run meets, each time that the state of one changes. */
+export type BudgetWatcher = (budget: Budget & { state: Exclude<BudgetState, "ok"> }) => void;
+
+export type Budgets = ReturnType<typeof createBudgets>;
+
+/** More rows than processes, mostly; two that draw the same number wait for each other and nothing worse. */
+const shards = 256;
+
+/** Caps on what runs cost, and the sums that they are held against. */
+export function createBudgets(deps: BudgetsDeps) {
+  const { db, clock, logger, agents, limits } = deps;
+  const shard = randomInt(shards);
+  const loadSum = createBatchLoader((keys: readonly string[]) => loadSums(db, keys));
+
+  async function usedOf(workspaceId: string, cap: Account): Promise<number> {
+    return (await loadSum(sumKey(workspaceId, cap))) ?? 0;
+  }
+
+  /** The budgets of these caps with what ended runs, and stored parts of others, have used of them. */
+  const budgetsOf = (workspaceId: string, caps: readonly Cap[]) =>
+    Promise.all(caps.map(async (cap) => ({ cap, usedUsd: await usedOf(workspaceId, cap) })));
+
+  function guard(
+    run: Spender,
+    spec: AgentSpec["budget"],
+    limits: BudgetSettings,
+    watch: BudgetWatcher,
+  ): RunGuard {
+    const { workspace_id: workspaceId, agent, run_as: runAs } = run;
+    const seen = new Set<string>();
+    let known = new Map<string, number>();
+    const caps = () => capsOn(accountsOf({ agent, runAs }, clock()), limits, spec);
+
+    async function observe(budget: Budget, account: Account | undefined): Promise<BudgetState> {
+      const state = stateOf(budget, limits.warnAt);
+      const key = `${budget.cap}\n${state}`;
+      if (state === "ok" || seen.has(key)) return state;
+      seen.add(key);
+      watch({ ...budget, state });
+      if (account) await notice(workspaceId, account, { ...budget, state });
+      return state;
+    }
+
+    return {
+      async start() {
+        for (const { cap, usedUsd } of await budgetsOf(workspaceId, caps())) {
+          known.set(sumKey(workspaceId, cap), usedUsd);
+          const budget = budgetOf(cap, usedUsd);
+          if ((await observe(budget, cap)) === "exceeded") throw budgetExceeded(budget);
+        }
+      },
+
+      async spent(costUsd, storedUsd) {
+        const own = runBudget(limits, spec, costUsd);
+        if (own) await observe(own, undefined);
+        if (own && isOverdrawn(own)) throw budgetExceeded(own);
+        const now = caps();
+        const used = await budgetsOf(workspaceId, now).catch((error) => {
+          if (!isAway(error)) throw error;
+          // An answer that was paid for is not thrown away because nobody can say what others cost meanwhile.
+          return now.map((cap) => ({ cap, usedUsd: known.get(sumKey(workspaceId, cap)) ?? 0 }));
+        });
+        known = new Map(used.map(({ cap, usedUsd }) => [sumKey(workspaceId, cap), usedUsd]));
+        for (const { cap, usedUsd } of used) {
+          const budget = budgetOf(cap, addUsd(usedUsd, Math.max(0, costUsd - storedUsd)));
+          await observe(budget, cap);
+          if (isOverdrawn(budget)) throw budgetExceeded(budget);
+        }
+      },
+    };
+  }
+
+  /** Logs it once in its period, whichever process is the first. Never throws: the run matters more. */
+  async function notice(
+    workspaceId: string,
+    { scope, name, period }: Account,
+    budget: Budget & { state: Exclude<BudgetState, "ok"> },
+  ): Promise<void> {
+    const row = { workspaceId, scope, name, period, state: budget.state };
+    try {
+      if (await isNoticed(db.read, row)) return;
+      await db.transaction((tx) => insertNotice(tx, row, clock()));
+    } catch (error) {
+      if (!isUniqueViolation(error)) logger.warn({ err: error }, "a budget's state could not be noted");
+      return;
+    }
+    const message = budget.state === "exceeded" ? "a budget is used up" : "a budget is nearly used up";
+    logger.warn({ workspaceId, budget }, message);
+  }
+
+  /** Throws 422 when nothing is left of what a run of the agent as that member would count towards. */
+  async function require(
+    { workspaceId, login }: { workspaceId: string; login: string },
+    { agent, specSha, limits }: { agent: string; specSha: string; limits: BudgetSettings },
+  ): Promise<void> {
+    // A spec that does not fit any more is the run's own failure.
+    const spec = await agents.spec(specSha).catch(() => undefined);
+    const caps = capsOn(accountsOf({ agent, runAs: login }, clock()), limits, spec?.budget);
+    for (const { cap, usedUsd } of await budgetsOf(workspaceId, caps)) {
+      const budget = budgetOf(cap, usedUsd);
+      if (stateOf(budget, limits.warnAt) === "exceeded") throw unprocessable(refusalOf(budget), { budget });
+    }
+  }
+
+  /**
+   * Stores by `write` what a run has cost so far, and adds to the sums as much of it as was not stored before: the
+   * sums hold what the rows of runs say. `fresh`: nothing of it was ever stored, which saves looking. `write` answers
+   * false when this attempt's result does not count.
+   */
+  async function keep(
+    tx: Tx,
+    run: Spender & { id: string },
+    { spending: { model, costUsd }, at, ended, fresh }: Keeping,
+    write: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const cost = costUsd ?? 0;
+    const before = cost > 0 && !fresh ? await storedCost(tx, run.id) : 0;
+    if (!(await write())) return false;
+    const nanoUsd = Math.max(0, toNano(cost) - toNano(before));
+    const unpricedRuns = ended && model !== null && costUsd === null ? 1 : 0;
+    if (nanoUsd === 0 && unpricedRuns === 0) return true;
+    const { workspace_id: workspaceId, agent, run_as: runAs } = run;
+    const accounts = accountsOf({ agent, runAs }, at);
+    await addSpending(tx, { workspaceId, accounts, shard }, { nanoUsd, unpricedRuns });
+    return true;
+  }
+
+  return { limits, guard, require, keep, report: createBudgetReport(deps) };
+}
+
+const sumKey = (workspaceId: string, { scope, name, period }: Account) =>
+  [workspaceId, period, scope, name].join("\n");
+
+async function loadSums(db: Database, keys: readonly string[]): Promise<Map<string, number>> {
+  const wanted = keys.map((key) => key.split("\n"));
+  const found = new Map<string, number>();
+  for (const [workspaceId = "", ofOne] of Map.groupBy(wanted, ([workspace]) => workspace)) {
+    const periods = [...new Set(ofOne.map(([, period = ""]) => period))];
+    const names = [...new Set(ofOne.map(([, , , name = ""]) => name))];
+    for (const sum of await sumsOf(db.read, workspaceId, periods, names))
+      found.set(sumKey(workspaceId, sum), sum.usd);
+  }
+  return found;
+}
