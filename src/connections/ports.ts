@@ -1,3 +1,5 @@
+import type { Tx } from "../platform/db/index.ts";
+
 /** Whose tools: the catalog and the authorisations are per member. */
 export interface ToolUser {
   workspaceId: string;
@@ -17,12 +19,27 @@ export interface SourceTool {
   needsConnection: boolean;
 }
 
+/** `warnings` say in one sentence each which tools are left out or renamed, and why. */
+export interface SourceCatalog {
+  tools: readonly SourceTool[];
+  warnings: readonly string[];
+}
+
 /** A member's authorisation of one toolkit. Never holds a token. */
 export interface SourceConnection {
+  /** The provider's id of the account, when there is one. */
+  id: string | null;
   provider: string;
   status: "active" | "pending" | "expired" | "failed" | "revoked";
-  /** Where the member authorises the toolkit, when there is such a page. */
-  connectUrl: string | null;
+  /** The provider's own word for the status. */
+  providerStatus: string | null;
+}
+
+/** A page where a member authorises a toolkit. */
+export interface ConnectLink {
+  url: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
 }
 
 /** What a tool call knows of the run that makes it. */
@@ -36,8 +53,19 @@ export interface ToolCallContext extends ToolUser {
 export interface ToolSource {
   /** Shown as `source` of its tools. */
   readonly id: string;
-  tools(user: ToolUser): Promise<readonly SourceTool[]>;
-  connections(user: ToolUser): Promise<readonly SourceConnection[]>;
+  tools(user: ToolUser): Promise<SourceCatalog>;
+  /**
+   * The member's authorisations, the most useful one of a toolkit first. `recheck` asks for what is true now
+   * instead of lately, as far as the source can tell within a few seconds.
+   */
+  connections(user: ToolUser, recheck: boolean): Promise<readonly SourceConnection[]>;
+  /**
+   * Makes a page where the member authorises a toolkit. Undefined when the workspace has not configured the
+   * source; throws 404 when it has no such toolkit. Left out by sources that need no authorisation.
+   */
+  link?(user: ToolUser, toolkit: string, signal: AbortSignal): Promise<ConnectLink | undefined>;
+  /** Has the member's authorisations asked for anew by whoever needs them next. */
+  connectionsChanged?(tx: Tx, user: ToolUser): Promise<void>;
   /**
    * Calls a tool as the member. `ok: false` is the tool's own failure, which the model is told; throws when
    * the run cannot go on.

@@ -92,8 +92,8 @@ export function createBuiltinTools({ clock, readFile }: BuiltinDeps): ToolSource
   const catalog = [...tools.values()].map(describe);
   return {
     id: "rollcall",
-    tools: async () => catalog,
-    connections: async () => [{ provider: "rollcall", status: "active", connectUrl: null }],
+    tools: async () => ({ tools: catalog, warnings: [] }),
+    connections: async () => [{ id: null, provider: "rollcall", status: "active", providerStatus: null }],
     async call(slug, args, context) {
       const tool = tools.get(slug);
       if (!tool) return { ok: false, content: `There is no tool ${slug}.` };

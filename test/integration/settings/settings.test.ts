@@ -17,7 +17,8 @@ describe.each(databases())("settings on %s", (engine) => {
   async function world(environment: SettingsDeps["environment"] = {}) {
     const workspace = await setUpWorkspace(database.db);
     const { access, adminKey, redactor, logger, workspaceId } = workspace;
-    const deps = { db: database.db, clock: systemClock, redactor, logger, environment };
+    const integrationHookUrl = async () => "https://rollcall.example/api/hooks/integration/default";
+    const deps = { db: database.db, clock: systemClock, redactor, logger, environment, integrationHookUrl };
     const settingsWith = (...keys: string[]) => createSettings({ ...deps, sealer: createSealer(keys) });
     const settings = settingsWith(oldKey);
     const api = await startApi(settingsEndpoints(settings), { db: database.db, ...access });
@@ -70,6 +71,21 @@ describe.each(databases())("settings on %s", (engine) => {
       expect(await change(bad)).toBe(400);
     const [entry] = await db.read("audit_log").where({ action: "updateSettings" });
     expect(JSON.parse(entry.details)).toEqual({ set: ["judgeModel", "evalOwner"], removed: [] });
+  });
+
+  test("what agent changes go by is set, and is the default again when it is removed", async () => {
+    const { api, adminKey, settings, workspaceId } = await world();
+    const change = async (body: unknown) =>
+      (await api.call("PATCH", "/settings", { key: adminKey, body })).status;
+    const defaults = { model: null, commitMode: "pull_request" };
+    expect(await settings.authoring(workspaceId)).toEqual(defaults);
+    expect(await change({ model: "openai/gpt-5", commitMode: "direct" })).toBe(200);
+    expect(await settings.authoring(workspaceId)).toEqual({ model: "openai/gpt-5", commitMode: "direct" });
+    const shown = (await api.call("GET", "/settings", { key: adminKey })).body.settings;
+    expect(shown).toMatchObject({ model: "openai/gpt-5", commitMode: "direct" });
+    expect(await change({ model: null, commitMode: null })).toBe(200);
+    expect(await settings.authoring(workspaceId)).toEqual(defaults);
+    for (const bad of [{ model: "gpt" }, { commitMode: "push" }]) expect(await change(bad)).toBe(400);
   });
 
   test("switches of evals are on until they are switched off, and on again when they are removed", async () => {
