@@ -1,0 +1,1 @@
+export { createTriggers, type Triggers } from "./triggers.ts";
