@@ -9,16 +9,20 @@ import { type Audit, createAudit } from "./audit.ts";
 import { auditEndpoints } from "./audit-endpoints.ts";
 import { type Authenticate, createAuthenticate } from "./authenticate.ts";
 import { makeFirstAdmin } from "./first-admin.ts";
+import { createHandover } from "./handover.ts";
+import { handoverEndpoints } from "./handover-endpoints.ts";
 import { keyEndpoints } from "./key-endpoints.ts";
 import { createKeyUsage } from "./key-usage.ts";
 import { memberEndpoints } from "./member-endpoints.ts";
 import { createMembers, type Members } from "./members.ts";
+import type { OwnedKind } from "./ownerships.ts";
 
 export interface Access extends Pick<Audit, "auditRow" | "systemAuditRow"> {
   authenticate: Authenticate;
   members: Members;
   apiKeys: ApiKeys;
-  endpoints: Endpoint[];
+  /** `kinds` are the things that members own, of all features. */
+  endpoints(kinds: readonly OwnedKind[]): Endpoint[];
   /**
    * Makes the member `admin` and a key for a workspace that has no member at all, and returns the key: the
    * given one or a minted one. Undefined, and nothing changed, when there are members.
@@ -53,8 +57,9 @@ export function createAccess(deps: AccessDeps): Access {
     authenticate: createAuthenticate({ db, usage }),
     members,
     apiKeys,
-    endpoints: [
+    endpoints: (kinds) => [
       ...memberEndpoints({ db, members }),
+      ...handoverEndpoints({ db, kinds, handover: createHandover({ members, kinds }) }),
       ...keyEndpoints({ db, apiKeys }),
       ...auditEndpoints({ db, audit }),
     ],

@@ -71,6 +71,13 @@ export async function listKeys(q: Queryable, workspaceId: string, filter: KeyFil
   return query;
 }
 
+/** How many keys of a member have not ended for good. */
+export async function countLiveKeys(q: Queryable, workspaceId: string, member: string): Promise<number> {
+  const live = { workspace_id: workspaceId, member, revoked_at: null, orphaned_at: null };
+  const row = await q("api_keys").where(live).count({ total: "*" }).first();
+  return Number(row?.total ?? 0);
+}
+
 /** Locks a key until the transaction ends. */
 export async function lockKey(tx: Tx, workspaceId: string, id: string): Promise<KeyRow | undefined> {
   return tx("api_keys").where({ workspace_id: workspaceId, id }).forUpdate().first();

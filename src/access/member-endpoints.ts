@@ -2,10 +2,9 @@ import { z } from "zod";
 import type { Database } from "../platform/db/index.ts";
 import { defineEndpoint, type Endpoint } from "../platform/http/index.ts";
 import type { Members } from "./members.ts";
-import { Login, MemberRecord, MemberRole } from "./schema.ts";
+import { Login, MemberPath, MemberRecord, MemberRole } from "./schema.ts";
 
 const tag = "Members";
-const MemberPath = z.strictObject({ login: Login });
 const MemberAnswer = z.strictObject({ member: MemberRecord });
 
 /** Who belongs to the workspace; for its admins. */
@@ -54,22 +53,6 @@ export function memberEndpoints({ db, members }: { db: Database; members: Member
           const { workspaceId } = actor;
           const { member, before } = await members.changeRole(tx, { workspaceId, login, role });
           return { answer: { member }, target: login, details: { role, before } };
-        }),
-    }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/members/{login}",
-      id: "removeMember",
-      tag,
-      role: "workspace_admin",
-      summary: "Removes a member and ends the member's API keys for good.",
-      params: MemberPath,
-      status: 204,
-      response: z.undefined(),
-      handle: ({ actor, params: { login }, write }) =>
-        write.transaction(async (tx) => {
-          const before = await members.remove(tx, actor.workspaceId, login);
-          return { answer: undefined, target: login, details: { before } };
         }),
     }),
   ];

@@ -13,6 +13,15 @@ export async function listMembers(q: Queryable, workspaceId: string): Promise<Me
   return q("members").where({ workspace_id: workspaceId }).orderBy("login");
 }
 
+/** Those of these logins that are members. */
+export async function findMembers(
+  q: Queryable,
+  workspaceId: string,
+  logins: readonly string[],
+): Promise<MemberRow[]> {
+  return q("members").where({ workspace_id: workspaceId }).whereIn("login", logins);
+}
+
 /** Whether the workspace has any member. */
 export async function hasMembers(q: Queryable, workspaceId: string): Promise<boolean> {
   return (await q("members").where({ workspace_id: workspaceId }).first("login")) !== undefined;
@@ -24,13 +33,17 @@ export async function lockMember(tx: Tx, workspaceId: string, login: string): Pr
 }
 
 /**
- * Locks one member and all workspace admins until the transaction ends. Always in the order of logins: two
+ * Locks these members and all workspace admins until the transaction ends. Always in the order of logins: two
  * transactions that lock them wait for each other instead of running into a deadlock.
  */
-export async function lockMemberAndAdmins(tx: Tx, workspaceId: string, login: string): Promise<MemberRow[]> {
+export async function lockMembersAndAdmins(
+  tx: Tx,
+  workspaceId: string,
+  logins: readonly string[],
+): Promise<MemberRow[]> {
   return tx("members")
     .where({ workspace_id: workspaceId })
-    .where((either) => either.where({ login }).orWhere({ role: "workspace_admin" satisfies Role }))
+    .where((either) => either.whereIn("login", logins).orWhere({ role: "workspace_admin" satisfies Role }))
     .orderBy("login")
     .forUpdate();
 }

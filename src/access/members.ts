@@ -5,9 +5,11 @@ import type { Role } from "../platform/http/index.ts";
 import { orphanKeys } from "./key-store.ts";
 import {
   deleteMember,
+  findMembers,
   insertMember,
   listMembers,
-  lockMemberAndAdmins,
+  lockMember,
+  lockMembersAndAdmins,
   type MemberRow,
   updateRole,
 } from "./member-store.ts";
@@ -23,17 +25,34 @@ export interface MemberInput {
 export interface Members {
   /** By login. */
   list(q: Queryable, workspaceId: string): Promise<MemberRecord[]>;
+  /** The roles of those of these logins that are members now. */
+  roles(q: Queryable, workspaceId: string, logins: readonly string[]): Promise<Map<string, Role>>;
+  /**
+   * The member's role, which stays until the transaction ends; undefined for no member. Whoever makes something
+   * that acts in a member's name holds them first, so that a removal at the same moment finds it.
+   */
+  hold(tx: Tx, workspaceId: string, login: string): Promise<Role | undefined>;
   /** Throws 409 when the login is a member. Keys that the login had as an earlier member stay dead. */
   add(tx: Tx, input: MemberInput): Promise<MemberRecord>;
   /** Throws 404 for an unknown login, 409 when no workspace admin would be left. `before` is the old role. */
   changeRole(tx: Tx, input: MemberInput): Promise<{ member: MemberRecord; before: Role }>;
-  /** Ends the member's keys for good and returns the role that was lost. Throws as `changeRole` does. */
+  /**
+   * Ends the member's keys for good and returns the role that was lost. Throws as `changeRole` does. What they own is
+   * another matter: see handover.ts.
+   */
   remove(tx: Tx, workspaceId: string, login: string): Promise<Role>;
 }
 
 export function createMembers({ clock }: { clock: Clock }): Members {
   return {
     list: async (q, workspaceId) => (await listMembers(q, workspaceId)).map(toRecord),
+
+    async roles(q, workspaceId, logins) {
+      const found = await findMembers(q, workspaceId, logins);
+      return new Map(found.map(({ login, role }) => [login, role]));
+    },
+
+    hold: async (tx, workspaceId, login) => (await lockMember(tx, workspaceId, login))?.role,
 
     async add(tx, { workspaceId, login, role }) {
       const row: MemberRow = { workspace_id: workspaceId, login, role, created_at: clock() };
@@ -70,7 +89,7 @@ async function lockForChange(
   login: string,
   after: Role | undefined,
 ): Promise<MemberRow> {
-  const locked = await lockMemberAndAdmins(tx, workspaceId, login);
+  const locked = await lockMembersAndAdmins(tx, workspaceId, [login]);
   const row = locked.find((member) => member.login === login);
   if (!row) throw notFound(`No member has the login ${login}; see the list of members.`);
   const otherAdmins = locked.filter((member) => member.role === "workspace_admin" && member !== row);

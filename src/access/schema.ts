@@ -25,6 +25,20 @@ export const MemberRecord = z.strictObject({
 });
 export type MemberRecord = z.infer<typeof MemberRecord>;
 
+/** Path of what concerns one member. */
+export const MemberPath = z.strictObject({ login: Login });
+
+/** Something that acts in a member's name. */
+export const Owned = z
+  .strictObject({
+    id: z.string(),
+    agent: z.string().nullable().describe("Null for what starts several agents."),
+    label: z.string().describe("What people know it by: its name, its schedule, its event."),
+    enabled: z.boolean(),
+  })
+  .meta({ id: "Owned" });
+export type Owned = z.infer<typeof Owned>;
+
 export const ApiKeyRecord = z.strictObject({
   id: z.string(),
   name: z.string(),

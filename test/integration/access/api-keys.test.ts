@@ -9,7 +9,7 @@ describe.each(databases())("API keys on %s", (engine) => {
 
   async function world({ rateLimit = 0 } = {}) {
     const workspace = await setUpWorkspace(database.db);
-    const api = await startApi(workspace.access.endpoints, {
+    const api = await startApi(workspace.access.endpoints([]), {
       db: database.db,
       rateLimit,
       ...workspace.access,

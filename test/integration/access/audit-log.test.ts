@@ -8,7 +8,7 @@ describe.each(databases())("audit log on %s", (engine) => {
 
   async function world() {
     const workspace = await setUpWorkspace(database.db);
-    const api = await startApi(workspace.access.endpoints, { db: database.db, ...workspace.access });
+    const api = await startApi(workspace.access.endpoints([]), { db: database.db, ...workspace.access });
     onTestFinished(async () => {
       await api.stop();
       await workspace.access.stop();
@@ -83,7 +83,7 @@ describe.each(databases())("audit log on %s", (engine) => {
 
   test("a write whose entry cannot be kept is not made", async () => {
     const { db, access, adminKey } = await world();
-    const broken = await startApi(access.endpoints, {
+    const broken = await startApi(access.endpoints([]), {
       db,
       authenticate: access.authenticate,
       auditRow: (entry) => {

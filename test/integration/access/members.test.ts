@@ -8,7 +8,7 @@ describe.each(databases())("members on %s", (engine) => {
 
   async function world() {
     const workspace = await setUpWorkspace(database.db);
-    const api = await startApi(workspace.access.endpoints, { db: database.db, ...workspace.access });
+    const api = await startApi(workspace.access.endpoints([]), { db: database.db, ...workspace.access });
     onTestFinished(async () => {
       await api.stop();
       await workspace.access.stop();
