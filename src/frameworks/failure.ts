@@ -53,6 +53,11 @@ const failures = {
     message: "The agent's spec is not valid.",
     recommendation: "Correct the problems that are listed with the agent, then run it again.",
   },
+  not_permitted: {
+    message: "The member that the run was to run as may not start runs.",
+    recommendation:
+      "Give that member the operator role, or choose another owner for what starts the run, then start it again.",
+  },
   worker_lost: {
     message: "The process that executed the run stopped before the run was finished.",
     recommendation: "Check in the run's events which tools were called already, then run the agent again.",

@@ -1,14 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { aiSdk } from "./ai-sdk/index.ts";
 import { RunFailure } from "./failure.ts";
+import { langgraph } from "./langgraph/index.ts";
+import { openaiAgents } from "./openai-agents/index.ts";
 import type { Framework, FrameworkDeps, FrameworkRunner } from "./types.ts";
 
 export { describeFailure, type FailureCode, failureCodes, RunFailure } from "./failure.ts";
 export { AgentName, type AgentSpec, AgentSpecBase, ToolSlug } from "./spec.ts";
-export type { FrameworkResult, FrameworkRun, FrameworkRunner, RunTool, TraceEvent } from "./types.ts";
+export type {
+  FrameworkResult,
+  FrameworkRun,
+  FrameworkRunner,
+  Participant,
+  RunReach,
+  RunTool,
+  TraceEvent,
+} from "./types.ts";
 
 /** Every framework. Adding one is a folder and a line here. */
-export const frameworks: readonly Framework[] = [aiSdk];
+export const frameworks: readonly Framework[] = [aiSdk, openaiAgents, langgraph];
 
 /** The schema that a spec has to fit, by framework. */
 export const frameworkSpecs: ReadonlyMap<string, Framework["spec"]> = new Map(

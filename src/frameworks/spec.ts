@@ -14,6 +14,17 @@ export const ToolSlug = z
   .max(64)
   .regex(/^[A-Z][A-Z0-9_]*$/, "Use a tool slug in SCREAMING_SNAKE_CASE, as GET /tools lists it.");
 
+/** Slugs of tools, each once. */
+export const ToolSlugs = z
+  .array(ToolSlug)
+  .max(128)
+  .refine((slugs) => new Set(slugs).size === slugs.length, "Name each tool once.");
+
+/** A model as specs name it. */
+export const ModelRef = z
+  .string()
+  .regex(/^[a-z0-9-]+\/\S{1,200}$/, "Write the model as provider/model, for example openai/gpt-5-mini.");
+
 /**
  * The part of a spec that all frameworks share. A framework extends it with keys of its own and names
  * itself in `framework`; keys that neither knows are problems.
@@ -26,17 +37,9 @@ export const AgentSpecBase = z.strictObject({
     .max(2_000)
     .optional()
     .describe("One or two sentences for people who choose an agent."),
-  model: z
-    .string()
-    .regex(/^[a-z0-9-]+\/\S{1,200}$/, "Write the model as provider/model, for example openai/gpt-5-mini.")
-    .describe("provider/model, for example openai/gpt-5-mini; offline/echo needs no provider."),
+  model: ModelRef.describe("provider/model, for example openai/gpt-5-mini; offline/echo needs no provider."),
   instructions: z.string().min(1).max(100_000).describe("The system prompt."),
-  connections: z
-    .array(ToolSlug)
-    .max(128)
-    .refine((slugs) => new Set(slugs).size === slugs.length, "Name each tool once.")
-    .default([])
-    .describe("Slugs of the tools that the agent may call."),
+  connections: ToolSlugs.default([]).describe("Slugs of the tools that the agent may call."),
   labels: z
     .array(z.string().regex(/^[\w.-]{1,63}$/))
     .max(32)

@@ -15,41 +15,73 @@ export interface RunTool {
   execute(args: unknown, signal: AbortSignal): Promise<{ ok: boolean; content: unknown }>;
 }
 
+/** Where in a run something happened. */
+export interface StepRef {
+  /** From 1, 0 before the first; one is a model call with the tools that the model asked for in it. */
+  step: number;
+  /** The agent whose step it is, in runs that agents can hand on to others. */
+  agent?: string;
+  /** The node of the graph whose step it is, in runs of a graph. */
+  node?: string;
+}
+
 /**
- * One thing that happened in a run, in the order it happened. Becomes a row of the trace. Steps count from 1;
- * one is a model call with the tools that the model asked for in it.
+ * One thing that happened in a run, in the order it happened. Becomes a row of the trace. Steps of a graph's
+ * parallel nodes may overlap.
  */
 export type TraceEvent =
-  | { type: "step.started"; step: number }
+  | ({ type: "step.started" } & StepRef)
   /** `attempt` is the one that failed, counted from 1. The next follows after `waitMs`. */
-  | { type: "model.retried"; step: number; attempt: number; waitMs: number; code: string }
-  | { type: "tool.called"; step: number; callId: string; tool: string; args: unknown }
-  | {
+  | ({ type: "model.retried"; attempt: number; waitMs: number; code: string } & StepRef)
+  | ({ type: "tool.called"; callId: string; tool: string; args: unknown } & StepRef)
+  | ({
       type: "tool.finished";
-      step: number;
       callId: string;
       tool: string;
       ok: boolean;
       result: unknown;
       durationMs: number;
-    }
-  | { type: "step.finished"; step: number; text: string; usage: TokenUsage; durationMs: number };
+    } & StepRef)
+  /** `agent` has left the rest of the run to `to`. */
+  | ({ type: "handoff"; to: string } & StepRef)
+  /** `node` has chosen that `to` is next. */
+  | ({ type: "route"; to: string } & StepRef)
+  | ({ type: "step.finished"; text: string; usage: TokenUsage; durationMs: number } & StepRef);
+
+/** Another agent that takes part in a run: everything of it that the run's own agent has, too. */
+export interface Participant {
+  spec: AgentSpec;
+  model: ModelConnection;
+  tools: readonly RunTool[];
+}
+
+/** What a run can use beside its own agent and model. Both fail with a RunFailure that ends the run. */
+export interface RunReach {
+  /** The agent of that name in the same repository, in the version that goes with the run's. */
+  agent(name: string): Promise<Participant>;
+  /** The model of that reference, with the workspace's key. */
+  model(ref: string): Promise<ModelConnection>;
+}
 
 export interface FrameworkRun {
   spec: AgentSpec;
   /** The user's message, '' when there was none. */
   message: string;
+  /** What the model is told about the message beside the spec's instructions, on the system's side. */
+  notice?: string | undefined;
   model: ModelConnection;
   tools: readonly RunTool[];
+  /** Left out where specs are made by the service itself and name no others. */
+  reach?: RunReach;
   /** Aborted on cancellation, time-out and loss of the lease; the request to the provider ends with it. */
   signal: AbortSignal;
   /** Never throws. */
   emit(event: TraceEvent): void;
   /**
-   * Told after every model call with that call's tokens, before the next one is made. Throws RunFailure
-   * `budget_exceeded` when the run may not go on.
+   * Told after every model call with that call's tokens and the model that it was made to, before the next one
+   * is made. Throws RunFailure `budget_exceeded` when the run may not go on.
    */
-  spend(usage: TokenUsage): Promise<void>;
+  spend(usage: TokenUsage, model: ModelConnection): Promise<void>;
 }
 
 export interface FrameworkResult {

@@ -84,6 +84,20 @@ export function frameworkFailuresSuite(framework: Framework): void {
       expect(run.events[1]).toMatchObject({ type: "model.retried", code: "model_unavailable" });
     });
 
+    it("tries again after an answer that was cut off on its way", async () => {
+      simulator.script({ cut: true, text: "Here I" }, { text: "Here I am." });
+      const run = start();
+      expect(await run.result).toEqual({ output: "Here I am." });
+      expect(run.events[1]).toMatchObject({ type: "model.retried", code: "model_unavailable" });
+      expect(run.spent).toHaveLength(1);
+    });
+
+    it("ends by model_unavailable when every answer is cut off", async () => {
+      simulator.script({ cut: true, text: "Here" }, { cut: true, text: "Here" });
+      expect(await failureOf(start({ spec: { retries: 1 } }))).toMatchObject({ code: "model_unavailable" });
+      expect(simulator.left()).toBe(0);
+    });
+
     it("ends by model_unavailable when nobody listens", async () => {
       const keys = { "openai-compatible": { baseUrl: "http://127.0.0.1:9/v1" } };
       expect(await failureOf(start({ keys, spec: { retries: 0 } }))).toMatchObject({

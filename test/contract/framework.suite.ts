@@ -142,6 +142,68 @@ export function frameworkSuite(framework: Framework): void {
         });
       });
 
+      it("gives a provider back what it sent along with a call", async () => {
+        const part = {
+          functionCall: { name: "WEATHER_TODAY", args: { city: "Oslo" } },
+          thoughtSignature: "c2ln",
+        };
+        const candidate = { content: { role: "model", parts: [part] }, finishReason: "STOP" };
+        simulator.script({ raw: JSON.stringify({ candidates: [candidate] }) }, { text: "Sunny." });
+        const tool = testTool(async () => ({ ok: true, content: "clear sky" }));
+        await start({ model: "google/gemini-2.5-flash", tools: [tool] }).result;
+        expect(JSON.stringify(simulator.requests[1]?.body.contents[1])).toContain(
+          '"thoughtSignature":"c2ln"',
+        );
+      });
+
+      it("keeps results apart whose calls have the same id", async () => {
+        simulator.script(weatherCall, weatherCall, { text: "Changing." });
+        const skies = ["clear", "grey"];
+        const tool = testTool(async () => ({ ok: true, content: skies.shift() }));
+        const run = start({ tools: [tool] });
+        expect(await run.result).toEqual({ output: "Changing." });
+        const { messages } = simulator.requests[2]?.body ?? {};
+        expect(messages.map(({ role, content }: Record<string, unknown>) => [role, content])).toEqual([
+          ["system", "You test things."],
+          ["user", "Hello"],
+          ["assistant", expect.toSatisfy((content) => !content)],
+          ["tool", "clear"],
+          ["assistant", expect.toSatisfy((content) => !content)],
+          ["tool", "grey"],
+        ]);
+      });
+
+      it("calls the tools of a step at the same time and answers them in order", async () => {
+        const calls = ["Oslo", "Rome"].map((city, index) => ({
+          name: "WEATHER_TODAY",
+          args: { city },
+          id: `call_${index}`,
+        }));
+        simulator.script({ toolCalls: calls }, { text: "Mixed." });
+        const both = Promise.withResolvers<void>();
+        const tool = testTool(async (args) => {
+          if (tool.calls.length === 2) both.resolve();
+          await both.promise;
+          return { ok: true, content: args };
+        });
+        await start({ tools: [tool] }).result;
+        const { messages } = simulator.requests[1]?.body ?? {};
+        expect(messages.slice(-2)).toMatchObject([
+          { role: "tool", tool_call_id: "call_0", content: '{"city":"Oslo"}' },
+          { role: "tool", tool_call_id: "call_1", content: '{"city":"Rome"}' },
+        ]);
+      });
+
+      it("does not call a tool by arguments that are no JSON, even one that takes anything", async () => {
+        simulator.script({ toolCalls: [{ name: "WEATHER_TODAY", args: "{city:" }] }, { text: "Sorry." });
+        const tool = testTool(async () => ({ ok: true, content: "clear" }));
+        tool.inputSchema = { type: "object" };
+        const run = start({ tools: [tool] });
+        await run.result;
+        expect(tool.calls).toEqual([]);
+        expect(run.events[1]).toMatchObject({ type: "tool.called", args: "{city:" });
+      });
+
       it("tells the model about a tool that did not work and goes on", async () => {
         simulator.script(weatherCall, { text: "I could not find out." });
         const run = start({

@@ -15,11 +15,11 @@ describe("the manifest of the GitHub App", () => {
     expect([...manifest.default_events, ...sentAnyway].sort()).toEqual([...handledEvents].sort());
   });
 
-  it("asks for reading, and writes nothing but what is shown on commits", () => {
+  it("asks for reading, for what is shown on commits, and for the writing of agent changes", () => {
     expect(manifest.default_permissions).toEqual({
-      contents: "read",
+      contents: "write",
       metadata: "read",
-      pull_requests: "read",
+      pull_requests: "write",
       merge_queues: "read",
       statuses: "write",
       checks: "write",

@@ -1,78 +1,46 @@
 import { generateText, isStepCount } from "ai";
-import type { FrameworkDeps, FrameworkRun, FrameworkRunner } from "../types.ts";
-import { explainError } from "./errors.ts";
-import { languageModel } from "./language-model.ts";
-import { meteredModel } from "./metered-model.ts";
-import { createSteps, type Steps } from "./steps.ts";
+import { languageModel } from "../model-call/language-model.ts";
+import { meteredModel } from "../model-call/metered-model.ts";
+import { providerOptions } from "../model-call/model-caller.ts";
+import { createSessionRunner, messageOf, type Session, systemText } from "../model-call/session.ts";
+import { reportRefusedCall } from "../model-call/tool-calls.ts";
+import type { FrameworkDeps, FrameworkRunner } from "../types.ts";
 import { toolSet } from "./tools.ts";
-
-/** Real providers refuse an empty or blank user message. */
-const insteadOfNothing = "Begin.";
 
 const telemetry = { isEnabled: false };
 
-/** OpenAI keeps answers on its servers by default; nothing here reads them again. */
-const providerOptions = { openai: { store: false } };
-
 /** Executes runs with `generateText`. See `Framework.load` for how runs fail. */
 export function createRunner(deps: FrameworkDeps): FrameworkRunner {
-  return async (run) => {
-    run.signal.throwIfAborted();
-    const stop = new AbortController();
-    // Tools can end the run; without any there is nothing to combine, which most short runs are spared.
-    const signal = run.tools.length === 0 ? run.signal : AbortSignal.any([run.signal, stop.signal]);
-    const steps = createSteps(run.emit);
-    try {
-      const output = await generate({ ...run, signal }, steps, deps, (failure) => stop.abort(failure));
-      signal.throwIfAborted();
-      return { output };
-    } catch (error) {
-      steps.end();
-      run.signal.throwIfAborted();
-      throw explainError(error, run.model).failure;
-    }
-  };
+  return createSessionRunner(deps, generate, ({ tools }) => tools.length > 0);
 }
 
-async function generate(
-  run: FrameworkRun,
-  steps: Steps,
-  deps: FrameworkDeps,
-  fail: (failure: Error) => void,
-): Promise<string> {
-  const { spec, model, message, signal, emit } = run;
-  const { temperature, maxOutputTokens, maxSteps, timeoutSeconds } = spec.parameters;
-  const deadline = performance.now() + timeoutSeconds * 1_000;
+async function generate(session: Session): Promise<string> {
+  const { run } = session;
+  const { spec, model: connection } = run;
+  const { temperature, maxOutputTokens, maxSteps } = spec.parameters;
+  const steps = session.steps.strand();
+  const { retries } = spec;
   const result = await generateText({
-    model: meteredModel(await languageModel(model), { run, steps, deps, deadline }),
-    instructions: spec.instructions,
-    prompt: model.protocol === "offline" || message.trim() !== "" ? message : insteadOfNothing,
+    model: meteredModel(await languageModel(connection), { session, steps, connection, retries }),
+    instructions: systemText(spec.instructions, run),
+    prompt: messageOf(run),
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(run.tools.length === 0 ? {} : { tools: toolSet(run.tools, { emit, steps, signal, fail }) }),
+    ...(run.tools.length === 0 ? {} : { tools: toolSet(run.tools, { session, steps }) }),
     stopWhen: isStepCount(maxSteps),
     maxRetries: 0,
-    abortSignal: signal,
+    abortSignal: run.signal,
     providerOptions,
     telemetry,
     onStepEnd: ({ toolCalls }) => {
-      for (const call of toolCalls) {
-        if ("invalid" in call && call.invalid) reportRefusedCall(call, run, steps);
+      // A call of an unknown tool or with unfit arguments: the SDK tells the model, the trace tells the reader.
+      for (const { toolCallId, toolName, input, ...call } of toolCalls) {
+        if (!("invalid" in call) || !call.invalid) continue;
+        const reason = call.error instanceof Error ? call.error.message : String(call.error);
+        reportRefusedCall({ callId: toolCallId, tool: toolName, args: input }, reason, run.emit, steps);
       }
       steps.end();
     },
   });
   return result.text;
-}
-
-/** A call of an unknown tool or with unfit arguments: the SDK tells the model, the trace tells the reader. */
-function reportRefusedCall(
-  call: { toolCallId: string; toolName: string; input: unknown; error?: unknown },
-  { emit }: FrameworkRun,
-  steps: Steps,
-): void {
-  const about = { step: steps.current(), callId: call.toolCallId, tool: call.toolName };
-  const result = call.error instanceof Error ? call.error.message : String(call.error);
-  emit({ type: "tool.called", ...about, args: call.input });
-  emit({ type: "tool.finished", ...about, ok: false, result, durationMs: 0 });
 }

@@ -5,6 +5,13 @@ import { createEchoModel } from "./echo.ts";
 /** The interface of a model client in the SDK's current version. */
 export type SdkModel = Extract<LanguageModel, { specificationVersion: "v4" }>;
 
+export type SdkCall = Parameters<SdkModel["doGenerate"]>[0];
+export type SdkPrompt = SdkCall["prompt"];
+type SdkMessage<Role extends SdkPrompt[number]["role"]> = Extract<SdkPrompt[number], { role: Role }>;
+export type SdkAssistantPart = SdkMessage<"assistant">["content"][number];
+export type SdkToolResult = Extract<SdkMessage<"tool">["content"][number], { type: "tool-result" }>;
+export type SdkToolOutput = SdkToolResult["output"];
+
 /**
  * The SDK's own client for a connection. A provider's package is imported when the first of its models is
  * used. Key and address are always passed on, even when empty: left out, the SDK would look for them in the

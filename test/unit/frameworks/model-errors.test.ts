@@ -1,7 +1,7 @@
 import { APICallError, InvalidResponseDataError, LoadAPIKeyError } from "ai";
 import { describe, expect, it } from "vitest";
-import { explainError } from "../../../src/frameworks/ai-sdk/errors.ts";
 import { RunFailure } from "../../../src/frameworks/index.ts";
+import { explainError } from "../../../src/frameworks/model-call/errors.ts";
 import type { ModelConnection } from "../../../src/models/index.ts";
 
 const connection: ModelConnection = {
