@@ -1,10 +1,15 @@
+import { createGitHubApi } from "./github/api.ts";
 import { createGuard } from "./github/guard.ts";
 import { createGitHubHost } from "./github/host.ts";
 import { type AppCredentials, createInstallationOctokit } from "./github/octokit.ts";
 import { createGitHubReader } from "./github/reader.ts";
+import { createWrite } from "./github/write.ts";
+import { createGitHubWriter } from "./github/writer.ts";
 import { createLocalReader } from "./local/reader.ts";
+import { createLocalWriter } from "./local/writer.ts";
 import type { RepositoryReader } from "./ports.ts";
 import type { PullRequestHost } from "./pull-request-host.ts";
+import type { RepositoryWriter } from "./writer.ts";
 
 export type { AppCredentials } from "./github/octokit.ts";
 export { createLocalReader } from "./local/reader.ts";
@@ -26,6 +31,7 @@ export type {
   PullRequestHost,
   Refused,
 } from "./pull-request-host.ts";
+export type { NewCommit, NewFile, Proposal, RepositoryWriter, Written } from "./writer.ts";
 
 /** Which repository is served, and how it is reached. */
 export type RepositoryConfig =
@@ -35,20 +41,26 @@ export type RepositoryConfig =
 /** The repository of a workspace, and the place where its pull requests are made, if there is one. */
 export interface Repository {
   reader: RepositoryReader;
+  writer: RepositoryWriter;
   host: PullRequestHost | undefined;
 }
 
 /** Opens a configured repository. Nothing is read or asked before the first call. */
 export function openRepository(config: RepositoryConfig): Repository {
   switch (config.kind) {
-    case "local":
-      return { reader: createLocalReader(config), host: undefined };
+    case "local": {
+      const reader = createLocalReader(config);
+      return { reader, writer: createLocalWriter({ path: config.path, reader }), host: undefined };
+    }
     case "github": {
       const { owner, repo, app } = config;
       const connect = () => createInstallationOctokit({ ...app, owner, repo });
       // One guard: a limit that writing runs into holds for reading as well.
       const guard = createGuard(`${owner}/${repo}`, connect);
-      return { reader: createGitHubReader({ ...config, guard }), host: createGitHubHost(owner, repo, guard) };
+      const reader = createGitHubReader({ ...config, guard });
+      const write = createWrite(createGitHubApi(owner, repo, guard), guard);
+      const writer = createGitHubWriter({ owner, repo, guard, write, reader });
+      return { reader, writer, host: createGitHubHost(owner, repo, guard, write) };
     }
   }
 }

@@ -13,6 +13,12 @@ export const refAnswer = z.object({ ref: z.string(), object: z.object({ type: z.
 
 export const commitAnswer = z.object({ sha });
 
+export const commitTreeAnswer = z.object({ tree: z.object({ sha }) });
+
+export const newTreeAnswer = z.object({ sha });
+
+export const newCommitAnswer = z.object({ sha, html_url: z.url().optional() });
+
 export const treeAnswer = z.object({
   sha,
   truncated: z.boolean().default(false),
@@ -65,6 +71,12 @@ export const pullRequestAnswer = z.object({
   base: z.object({ sha, ref: z.string().min(1), repo: repositoryName }),
 });
 export type PullRequestAnswer = z.infer<typeof pullRequestAnswer>;
+
+/** What a proposal needs of a pull request, its own or one that is there. */
+export const proposedAnswer = z.object({
+  html_url: z.url(),
+  head: z.object({ sha }),
+});
 
 export const compareAnswer = z.object({ merge_base_commit: z.object({ sha }) });
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { z } from "zod";
 import type { PullRequest, PullRequestHost, Refused } from "../pull-request-host.ts";
 import {
@@ -11,20 +10,12 @@ import {
 } from "./answers.ts";
 import { createGitHubApi, unless } from "./api.ts";
 import { checkRunParts } from "./check-run.ts";
-import { adviceFor, type Refusal, refusalOf } from "./failures.ts";
 import type { Guard } from "./guard.ts";
-import type { InstallationOctokit } from "./octokit.ts";
-import { createPace } from "./pace.ts";
+import { ONCE, type Write } from "./write.ts";
 
-/** GitHub lets an App write eighty times a minute: never more than that, and no waiting for what is usual. */
-const WRITES_AT_ONCE = 20;
-const WRITE_GAP = 1_000;
 /** What GitHub says of people who belong to the repository, unless they keep their membership private. */
 const BELONGING = new Set(["OWNER", "MEMBER", "COLLABORATOR"]);
 const WRITING = new Set(["admin", "write"]);
-
-/** Sends nothing again by itself: a call whose answer was lost may have been done, and each one adds something. */
-const ONCE = { retries: 0 };
 
 type CheckRunPart = ReturnType<typeof checkRunParts>["first"];
 
@@ -33,36 +24,15 @@ type CheckRunPart = ReturnType<typeof checkRunParts>["first"];
  * reported as unavailable; doing it again posts a second status of the same content, or a second check run of the same
  * name, of which GitHub shows the newer.
  */
-export function createGitHubHost(owner: string, repo: string, guard: Guard): PullRequestHost {
+export function createGitHubHost(owner: string, repo: string, guard: Guard, write: Write): PullRequestHost {
   const place = { owner, repo };
   const api = createGitHubApi(owner, repo, guard);
-  const pace = createPace(WRITES_AT_ONCE, WRITE_GAP);
   const read = <S extends z.ZodType>(shape: S, data: unknown) => readAnswer(shape, data, `${owner}/${repo}`);
 
   /** Tells something that is not there from a repository that is not: throws for the latter. */
   async function absent(): Promise<undefined> {
     await api.defaultBranch();
     return undefined;
-  }
-
-  async function write<T>(
-    what: string,
-    send: (octokit: InstallationOctokit) => Promise<T>,
-  ): Promise<{ done: T } | Refused> {
-    const wait = pace(performance.now());
-    if (wait > 0) await sleep(wait);
-    const answer = await guard(async (octokit): Promise<{ done: T } | Refusal> => {
-      try {
-        return { done: await send(octokit) };
-      } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal === undefined) throw error;
-        return refusal;
-      }
-    });
-    if ("done" in answer) return answer;
-    if (answer.status === 404) await absent();
-    return { refused: adviceFor(what, answer) };
   }
 
   async function sendCheckRun(id: number | undefined, part: CheckRunPart): Promise<{ id: number } | Refused> {

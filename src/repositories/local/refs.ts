@@ -15,6 +15,8 @@ export interface RefReader {
    * does not exist or has no commit yet.
    */
   head(directory: GitDirectory, branch: string | undefined): Promise<Head>;
+  /** Commit of a branch; undefined when there is none of that name. */
+  branch(directory: GitDirectory, name: string): Promise<string | undefined>;
 }
 
 const BRANCHES = "refs/heads/";
@@ -42,6 +44,8 @@ export function createRefReader(label: string): RefReader {
   }
 
   return {
+    branch: async (directory, name) =>
+      isBranchName(name) ? await resolveRef(directory, BRANCHES + name) : undefined,
     async head(directory, branch) {
       if (branch !== undefined) {
         const commitSha = isBranchName(branch) ? await resolveRef(directory, BRANCHES + branch) : undefined;
@@ -90,7 +94,7 @@ function commitIn(text: string, label: string, ref: string): string {
 }
 
 /** Git's own rules, as far as they keep a name from leaving its folder. */
-const isBranchName = (name: string) =>
+export const isBranchName = (name: string) =>
   name !== "" && !/[\0-\x20~^:?*[\\\x7f]|\.\.|\/\/|^\/|\/$|(^|\/)\.|\.lock(\/|$)/.test(name);
 
 const unknownBranch = (label: string, branch: string) =>

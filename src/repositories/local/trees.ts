@@ -22,8 +22,24 @@ const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
  * tree for one odd name (a backslash, an unusual mode), and one bad file must stay one bad file.
  */
 export function parseTree(bytes: Uint8Array): TreeLine[] {
+  return rawLines(bytes).map(({ mode, name, id }) => ({
+    kind: kindOf(Number.parseInt(mode, 8)),
+    name: decodeName(name),
+    id,
+  }));
+}
+
+/** A line of a tree as it is stored: the mode in octal, the name in whatever bytes it has. */
+export interface RawLine {
+  mode: string;
+  name: Buffer;
+  id: string;
+}
+
+/** Lines of a tree object, byte for byte, for one that is to be written again. */
+export function rawLines(bytes: Uint8Array): RawLine[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const lines: TreeLine[] = [];
+  const lines: RawLine[] = [];
   for (let at = 0; at < buffer.length; ) {
     const space = buffer.indexOf(0x20, at);
     const end = buffer.indexOf(0, space);
@@ -31,8 +47,8 @@ export function parseTree(bytes: Uint8Array): TreeLine[] {
       throw new Error("a tree object is cut off");
     }
     lines.push({
-      kind: kindOf(Number.parseInt(buffer.toString("latin1", at, space), 8)),
-      name: decodeName(buffer.subarray(space + 1, end)),
+      mode: buffer.toString("latin1", at, space),
+      name: buffer.subarray(space + 1, end),
       id: buffer.toString("hex", end + 1, end + 1 + ID_BYTES),
     });
     at = end + 1 + ID_BYTES;
@@ -69,14 +85,22 @@ async function readTree(objects: ObjectStore, id: string): Promise<TreeLine[]> {
   return id === EMPTY_TREE ? [] : parseTree(await objects.read(id, "tree"));
 }
 
-/** Lines of the root folder of a commit. */
-async function readRoot(objects: ObjectStore, commitSha: string): Promise<TreeLine[]> {
+/** Lines of a stored tree, byte for byte. */
+export async function readRawTree(objects: ObjectStore, id: string): Promise<RawLine[]> {
+  return id === EMPTY_TREE ? [] : rawLines(await objects.read(id, "tree"));
+}
+
+/** Id of the root folder of a commit. */
+export async function rootTree(objects: ObjectStore, commitSha: string): Promise<string> {
   const commit = await objects.read(commitSha, "commit");
   const start = Buffer.from(commit.subarray(0, 45)).toString("latin1");
   const tree = /^tree ([0-9a-f]{40})$/.exec(start)?.[1];
   if (tree === undefined) throw new Error(`commit ${commitSha} names no tree`);
-  return readTree(objects, tree);
+  return tree;
 }
+
+const readRoot = async (objects: ObjectStore, commitSha: string): Promise<TreeLine[]> =>
+  readTree(objects, await rootTree(objects, commitSha));
 
 /** Everything below one folder of the root, sorted by path; empty when there is no such folder. */
 export async function listBelow(
