@@ -32,17 +32,18 @@ in pull requests and decides which version is stable.</p>
 `,
 );
 
-/** The frame of a commit's page. It knows nothing of the commit; the script reads its id from the address. */
-export const commitPage = layout(
-  "../",
-  "Evals of a commit – Rollcall",
-  `<script type="module" src="../assets/commit-page.js"></script>
+/** The frame of a page that knows nothing of its record; the script reads the id from the address. */
+const recordPage = (script: string, heading: string, what: string) =>
+  layout(
+    "../",
+    `${heading} – Rollcall`,
+    `<script type="module" src="../assets/${script}"></script>
 </head>
 <body>
 <main>
 <p class="brand"><a href="../">Rollcall</a></p>
-<h1 id="title" tabindex="-1">Evals of a commit</h1>
-<noscript><p>This page needs JavaScript, and an API key of this server, to show what the evals of this commit found.</p></noscript>
+<h1 id="title" tabindex="-1">${heading}</h1>
+<noscript><p>This page needs JavaScript, and an API key of this server, to show ${what}.</p></noscript>
 <p id="message" role="status" aria-live="polite"></p>
 <form id="key-form" autocomplete="off" hidden>
 <label for="key">API key</label>
@@ -61,4 +62,16 @@ export const commitPage = layout(
 </main>
 </body>
 `,
+  );
+
+export const commitPage = recordPage(
+  "commit-page.js",
+  "Evals of a commit",
+  "what the evals of this commit found",
+);
+
+export const agentChangePage = recordPage(
+  "agent-change-page.js",
+  "Agent change",
+  "how far this change of an agent has come",
 );

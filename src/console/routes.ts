@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type Response, Router } from "express";
 import { notFound } from "../platform/errors.ts";
 import { serveGet } from "../platform/http/index.ts";
-import { commitPage, startPage } from "./pages.ts";
+import { agentChangePage, commitPage, startPage } from "./pages.ts";
 import { stylesheet } from "./stylesheet.ts";
 
 /** No inline script or style, no other origin, and no way for a script to turn text into markup. */
@@ -20,6 +20,7 @@ const policy = [
   "trusted-types 'none'",
 ].join("; ");
 
+const changeId = /^chg_[0-9A-HJKMNP-TV-Z]{26}$/;
 const commitId = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 interface Asset {
@@ -29,7 +30,7 @@ interface Asset {
 }
 
 /**
- * The pages `/` and `/commits/{sha}` with their script and style below `/assets`. None of them needs a key, since
+ * The pages `/`, `/commits/{sha}` and `/agent-changes/{task_id}` with their script and style below `/assets`. None of them needs a key, since
  * none holds data: the script asks the API with the key that its reader pastes.
  */
 export function consoleRoutes(): Router {
@@ -39,6 +40,11 @@ export function consoleRoutes(): Router {
     if (!commitId.test(String(req.params.sha)))
       throw notFound("This address wants a commit's full id, in lower case.");
     sendPage(res, commitPage);
+  });
+  serveGet(router, "/agent-changes/:id", (req, res) => {
+    if (!changeId.test(String(req.params.id)))
+      throw notFound("This address wants the id of an agent change.");
+    sendPage(res, agentChangePage);
   });
   for (const [name, { type, body, etag }] of readAssets()) {
     serveGet(router, `/assets/${name}`, (_req, res) => {

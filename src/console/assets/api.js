@@ -1,4 +1,4 @@
-/** @import { HeadRecord, SuiteRecord } from "./records.d.ts" */
+/** @import { AgentChangeRecord, HeadRecord, SuiteRecord } from "./records.d.ts" */
 
 /** What the API refused, in one sentence for the reader. */
 export class ApiFailure extends Error {
@@ -58,6 +58,11 @@ export function createApi({ base, key, signal, fetch }) {
      * @returns {Promise<SuiteRecord>}
      */
     suite: async (id) => (await call(`evals/${encodeURIComponent(id)}`)).eval,
+    /**
+     * @param {string} id
+     * @returns {Promise<AgentChangeRecord>}
+     */
+    agentChange: async (id) => (await call(`agent-changes/${encodeURIComponent(id)}`)).agentChange,
     /**
      * @param {number} number
      * @param {string} headSha

@@ -8,7 +8,7 @@ import { describeHead, describeState, isSettled } from "./describe-head.js";
 import { h, morphChildren } from "./element.js";
 import { createOpenedSuites } from "./opened-suites.js";
 import { say } from "./page-frame.js";
-import { createPoller } from "./poller.js";
+import { createPoller, pageTimers } from "./poller.js";
 import { renderHead } from "./render.js";
 
 /**
@@ -99,12 +99,6 @@ export function startSession({ sha, key, frame, rejected }) {
     },
   };
 }
-
-const pageTimers = {
-  now: () => performance.now(),
-  setTimer: (/** @type {() => void} */ work, /** @type {number} */ ms) => window.setTimeout(work, ms),
-  clearTimer: (/** @type {number} */ timer) => window.clearTimeout(timer),
-};
 
 /** Which approvals are under way, and why others were refused; by the pull request's number. */
 function createApprovals() {

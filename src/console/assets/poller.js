@@ -67,3 +67,10 @@ export function createPoller({ look, isHidden, now, setTimer, clearTimer }) {
     visibilityChanged: arm,
   };
 }
+
+/** The clock and timers of a page. */
+export const pageTimers = {
+  now: () => performance.now(),
+  setTimer: (/** @type {() => void} */ work, /** @type {number} */ ms) => window.setTimeout(work, ms),
+  clearTimer: (/** @type {number} */ timer) => window.clearTimeout(timer),
+};

@@ -71,3 +71,29 @@ export interface CaseRecord {
   durationMs: number | null;
   costUsd: number | null;
 }
+
+export interface AgentChangeRecord {
+  task_id: string;
+  kind: "create" | "edit";
+  status: "queued" | "running" | "proposed" | "committed" | "failed";
+  html_url: string;
+  agent_path: string;
+  agent: string;
+  description: string;
+  requestedBy: string;
+  summary?: string | undefined;
+  notes?: string[] | undefined;
+  evals?:
+    | {
+        status: "passed" | "failed" | "error" | "skipped";
+        passedCount: number;
+        totalCount: number;
+        reason?: string | undefined;
+      }
+    | undefined;
+  branch?: string | undefined;
+  commitSha?: string | undefined;
+  error?: string | undefined;
+  suggestedAutomation?: { schedule: string; timezone?: string | undefined; message: string } | undefined;
+  finishedAt: string | null;
+}

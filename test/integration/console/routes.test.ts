@@ -7,38 +7,43 @@ import { rawRequest } from "../../support/raw-request.ts";
 
 const scripts = readdirSync("src/console/assets").filter((name) => name.endsWith(".js"));
 
+const changeId = `chg_${"0".repeat(26)}`;
+
 const server = useConsole();
 const get = (path: string, init?: RequestInit) => fetch(server().url + path, init);
 const read = async (path: string) => (await get(path)).text();
 
-describe.each(["/", `/commits/${sha}`, `/commits/${"a".repeat(64)}`])("the page %s", (path) => {
-  it("comes without a key, under a policy that allows nothing inline", async () => {
-    const response = await get(path);
-    const text = await response.text();
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      200,
-      "text/html; charset=utf-8",
-    ]);
-    const policy = response.headers.get("content-security-policy")?.split("; ");
-    expect(policy).toEqual(
-      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'"]),
-    );
-    expect(policy?.join()).not.toMatch(/unsafe|\*|http/);
-    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(text).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>|<style|\son\w+=|\sstyle=|javascript:/i);
-    expect(text).toContain('<html lang="en">');
-  });
+describe.each(["/", `/commits/${sha}`, `/commits/${"a".repeat(64)}`, `/agent-changes/${changeId}`])(
+  "the page %s",
+  (path) => {
+    it("comes without a key, under a policy that allows nothing inline", async () => {
+      const response = await get(path);
+      const text = await response.text();
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+      ]);
+      const policy = response.headers.get("content-security-policy")?.split("; ");
+      expect(policy).toEqual(
+        expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'"]),
+      );
+      expect(policy?.join()).not.toMatch(/unsafe|\*|http/);
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(text).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>|<style|\son\w+=|\sstyle=|javascript:/i);
+      expect(text).toContain('<html lang="en">');
+    });
 
-  it("takes its parts from this server, by addresses that stay right below a path", async () => {
-    const text = await read(path);
-    const links = [...text.matchAll(/\s(?:href|src)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
-    expect(links.length).toBeGreaterThan(0);
-    for (const link of links)
-      expect(new URL(link, `https://x.example/below${path}`).pathname).toMatch(/^\/below\//);
-    for (const link of links.filter((each) => each.includes("assets/")))
-      expect((await fetch(new URL(link, server().url + path))).status).toBe(200);
-  });
-});
+    it("takes its parts from this server, by addresses that stay right below a path", async () => {
+      const text = await read(path);
+      const links = [...text.matchAll(/\s(?:href|src)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
+      expect(links.length).toBeGreaterThan(0);
+      for (const link of links)
+        expect(new URL(link, `https://x.example/below${path}`).pathname).toMatch(/^\/below\//);
+      for (const link of links.filter((each) => each.includes("assets/")))
+        expect((await fetch(new URL(link, server().url + path))).status).toBe(200);
+    });
+  },
+);
 
 it("says without JavaScript what is needed, and shows nothing else to fill in", async () => {
   const text = await read(`/commits/${sha}`);
@@ -53,6 +58,11 @@ it("knows no page for what is no commit's full id", async () => {
     expect([id, response.status]).toEqual([id, 404]);
     expect(await response.json()).toEqual({ error: expect.any(String) });
   }
+});
+
+it("knows no page for what is no agent change's id", async () => {
+  for (const id of ["chg_1", changeId.slice(1), changeId.replace("0", "u"), `${changeId}/`])
+    expect((await get(`/agent-changes/${id}`)).status).toBe(404);
 });
 
 it("can only be read", async () => {

@@ -1,0 +1,81 @@
+import { type FrameworkRunner, frameworkSpecs, RunFailure, type RunTool } from "../frameworks/index.ts";
+import { costUsd, type ModelConnection, type TokenUsage } from "../models/index.ts";
+import type { Draft } from "./schema.ts";
+
+/** One conversation with the model that writes. */
+export interface AuthorTask {
+  model: ModelConnection;
+  instructions: string;
+  message: string;
+  tools: readonly RunTool[];
+  signal: AbortSignal;
+}
+
+export interface Authored {
+  /** What the model said at the end. */
+  summary: string;
+  usage: Draft["usage"];
+}
+
+export type Author = (task: AuthorTask) => Promise<Authored>;
+
+const framework = "ai-sdk";
+
+/** Model calls of one task: reading, writing two files, and several rounds of repair. */
+const mostSteps = 24;
+const timeLimitMs = 10 * 60_000;
+const mostOutputTokens = 16_000;
+/** Over all calls of a task. */
+const mostTokens = 600_000;
+const mostUsd = 3;
+
+/**
+ * Makes the function that has a model write with some tools, within limits of steps, time, tokens and money. Throws
+ * RunFailure, or the signal's reason once it is aborted.
+ */
+export function createAuthor({
+  loadFramework,
+}: {
+  loadFramework(id: string): Promise<FrameworkRunner>;
+}): Author {
+  return async ({ model, instructions, message, tools, signal }) => {
+    const spec = frameworkSpecs.get(framework)?.parse({
+      name: "author",
+      framework,
+      model: model.ref,
+      instructions,
+      parameters: {
+        maxSteps: mostSteps,
+        maxOutputTokens: mostOutputTokens,
+        timeoutSeconds: timeLimitMs / 1_000,
+      },
+    });
+    if (!spec) throw new RunFailure("internal", `There is no framework "${framework}".`);
+    const usage: Draft["usage"] = { input: 0, output: 0, costUsd: 0 };
+    const limit = AbortSignal.timeout(timeLimitMs);
+    const run = await loadFramework(framework);
+    const { output } = await run({
+      spec,
+      message,
+      model,
+      tools,
+      signal: AbortSignal.any([signal, limit]),
+      emit() {},
+      async spend(used) {
+        addUp(usage, used, costUsd(model, used));
+        if (usage.input + usage.output > mostTokens || (usage.costUsd ?? 0) > mostUsd)
+          throw new RunFailure("budget_exceeded", `${usage.input + usage.output} tokens`);
+      },
+    }).catch((error) => {
+      signal.throwIfAborted();
+      throw limit.aborted ? new RunFailure("timeout", `${timeLimitMs} ms`, { cause: error }) : error;
+    });
+    return { summary: output, usage };
+  };
+}
+
+function addUp(sum: Draft["usage"], used: TokenUsage, cost: number | null): void {
+  sum.input += used.input;
+  sum.output += used.output;
+  sum.costUsd = sum.costUsd === null || cost === null ? null : sum.costUsd + cost;
+}
