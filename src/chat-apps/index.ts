@@ -1,0 +1,2 @@
+export { type ChatApps, createChatApps, forgetOldChats } from "./chat-apps.ts";
+export { followChatRuns } from "./wake.ts";
