@@ -12,7 +12,12 @@ export interface Load {
 }
 
 /** Posts the same body over 50 kept connections, as often as `amount` says. */
-export async function postLoad(url: string, body: unknown, amount: number): Promise<Load> {
+export async function postLoad(
+  url: string,
+  body: unknown,
+  amount: number,
+  headers: Readonly<Record<string, string>> = { authorization: `Bearer ${adminKey}` },
+): Promise<Load> {
   const latencies: number[] = [];
   let failed = 0;
   const startedAt = performance.now();
@@ -21,7 +26,7 @@ export async function postLoad(url: string, body: unknown, amount: number): Prom
     method: "POST",
     connections: 50,
     amount,
-    headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+    headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify(body),
   }) as unknown as Instance;
   // autocannon itself ends on whole seconds.
@@ -34,6 +39,14 @@ export async function postLoad(url: string, body: unknown, amount: number): Prom
   });
   const perSecond = (amount / (performance.now() - startedAt)) * 1_000;
   return { perSecond, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), failed };
+}
+
+/** One POST as JSON with the admin's key. */
+export async function post<T>(url: string, body: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
 }
 
 /** One GET as JSON with the admin's key. */

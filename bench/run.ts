@@ -1,13 +1,16 @@
 import { cpus } from "node:os";
 import { measureCatalog } from "./catalog.ts";
+import { measureChat } from "./chat.ts";
 import { measureDeliveries } from "./deliveries.ts";
 import { startEngines } from "./engines.ts";
 import { measureEvals } from "./evals.ts";
 import { measureIdle } from "./idle.ts";
 import { measureStartLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
+import { measureSchedules } from "./schedules.ts";
 import { type Figure, formatTable } from "./table.ts";
 import { measureThroughput } from "./throughput.ts";
+import { measureWebhooks } from "./webhooks.ts";
 
 /**
  * `npm run bench [NAME…]`: measures the built service on this machine and prints a table. Figures are to be
@@ -22,6 +25,9 @@ const perEngine = {
   catalog: measureCatalog,
   deliveries: measureDeliveries,
   evals: measureEvals,
+  webhooks: measureWebhooks,
+  schedules: measureSchedules,
+  chat: measureChat,
 };
 const wanted = process.argv.slice(2);
 const asked = (name: string) => wanted.length === 0 || wanted.includes(name);
@@ -32,6 +38,12 @@ try {
   if (asked("idle")) {
     note("idle");
     figures.push(...(await measureIdle(script)));
+  }
+  if (asked("frameworks")) {
+    note("frameworks");
+    // Their libraries are loaded for this alone.
+    const { measureFrameworks } = await import("./frameworks.ts");
+    figures.push(...(await measureFrameworks()));
   }
   for (const [name, measure] of Object.entries(perEngine)) {
     for (const engine of engines) {
