@@ -46,6 +46,24 @@ export async function dropColumn(knex, table, name) {
     await knex.raw("ALTER TABLE ?? DROP COLUMN ??", [table, name]);
 }
 
+/** Adds an index unless it is there. */
+export async function addIndex(knex, table, columns, name) {
+  if (await hasIndex(knex, table, name)) return;
+  await knex.schema.alterTable(table, (builder) => void builder.index(columns, name));
+}
+
+export async function dropIndex(knex, table, columns, name) {
+  if (await hasIndex(knex, table, name))
+    await knex.schema.alterTable(table, (builder) => void builder.dropIndex(columns, name));
+}
+
+async function hasIndex(knex, table, name) {
+  if (knex.client.config.connection.filename !== undefined)
+    return (await knex("sqlite_schema").where({ type: "index", name }).first("name")) !== undefined;
+  const [found] = await knex.raw("SHOW INDEX FROM ?? WHERE Key_name = ?", [table, name]);
+  return found.length > 0;
+}
+
 function columnsOf(table) {
   return {
     /** A prefixed ULID made by the service. */

@@ -1,27 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Express } from "express";
+import { type Express, Router } from "express";
+import { agentChangeEndpoints, createAgentChanges, createAuthor } from "./agent-changes/index.ts";
 import {
   agentEndpoints,
   agentJsonSchema,
-  createAgents,
-  createCatalogSync,
   createCommitComparison,
   createCommitReader,
   evalJsonSchema,
 } from "./agents/index.ts";
+import { automationEndpoints, createAutomations, forgetOldFires } from "./automations/index.ts";
+import { createChatApps, forgetOldChats } from "./chat-apps/index.ts";
 import { createCommitStatuses } from "./commit-status/index.ts";
-import { connectionEndpoints, createBuiltinTools, createConnections } from "./connections/index.ts";
+import { createCore } from "./composition/core.ts";
+import { ownedKinds } from "./composition/owned-kinds.ts";
+import { connectionEndpoints, forgetOldDocuments } from "./connections/index.ts";
 import { consoleRoutes } from "./console/index.ts";
-import { createEvals, evalEndpoints, followEvalRuns } from "./evals/index.ts";
+import { deliveryEndpoints, forgetOldDeliveries } from "./deliveries/index.ts";
+import { createDispatches, dispatchEndpoints } from "./dispatches/index.ts";
+import { createEvals, evalEndpoints } from "./evals/index.ts";
 import type { Foundation } from "./foundation.ts";
 import { frameworkSpecs, loadFramework } from "./frameworks/index.ts";
-import { createGitHubApp, forgetOldDeliveries } from "./github/index.ts";
+import { createGitHubApp } from "./github/index.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createHttpApp, createRateLimit, type Endpoint } from "./platform/http/index.ts";
 import { jobEndpoints } from "./platform/job-endpoints.ts";
 import { createJobQueue, createWorker, type WorkerOptions } from "./platform/jobs/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
-import { createSealer } from "./platform/secrets.ts";
+import { createWakeUps } from "./platform/scheduler/index.ts";
 import { startUpkeep } from "./platform/upkeep.ts";
 import { createPromotion, promotionEndpoints } from "./promotion/index.ts";
 import {
@@ -30,13 +35,17 @@ import {
   createStatusPosts,
   createSuiteEnded,
 } from "./pull-requests/index.ts";
-import type { PullRequestHost, RepositoryReader } from "./repositories/index.ts";
-import { createExecutor, createRunSignals, createRuns, runEndpoints } from "./runs/index.ts";
-import { createSettings, settingsEndpoints } from "./settings/index.ts";
+import type { PullRequestHost, RepositoryReader, RepositoryWriter } from "./repositories/index.ts";
+import { budgetEndpoints, forgetOldSpending, runEndpoints } from "./runs/index.ts";
+import { type createSettings, settingsEndpoints } from "./settings/index.ts";
+import { createTriggers } from "./triggers/index.ts";
+import { createWebhooks } from "./webhooks/index.ts";
 import { workspaceEndpoints } from "./workspaces/index.ts";
 
 export interface AppOptions {
   reader: RepositoryReader;
+  /** Where agent changes go. */
+  writer: RepositoryWriter;
   /** Where the repository's pull requests are made; undefined for a local one. */
   host: PullRequestHost | undefined;
   /** Sealing keys, newest first. */
@@ -78,7 +87,7 @@ const cancelPollMs = 1_000;
 
 /** Puts the features together, each from its named dependencies. Nothing runs before `start`. */
 export function createApp(foundation: Foundation, options: AppOptions): App {
-  const { reader, host, secretKeys, publicUrl, checkResponses } = options;
+  const { reader, writer, host, publicUrl, checkResponses } = options;
   const { config, db, logger, redactor, ids, access, workspaceId } = foundation;
   const clock = systemClock;
   const stopping = new AbortController();
@@ -86,39 +95,9 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   const queue = createJobQueue(db, ids, clock);
   const worker = createWorker({ ...options.worker, db, queue, ids, logger, events: metrics.worker });
 
-  const sealer = createSealer(secretKeys);
-  const settings = createSettings({ db, clock, sealer, redactor, logger, environment: config.modelKeys });
-  const readFile = (_workspace: string, commitSha: string, path: string, maxBytes: number) =>
-    reader.file(commitSha, path, maxBytes);
-  const connections = createConnections([createBuiltinTools({ clock, readFile })]);
-  const knownSlugs = async (user: { workspaceId: string; login: string }) =>
-    new Set((await connections.tools(user)).map((tool) => tool.slug));
-  const agents = createAgents({ db, schemas: frameworkSpecs, knownSlugs });
-  const catalog = createCatalogSync({ db, clock, logger, reader, schemas: frameworkSpecs, workspaceId });
-
-  const signals = createRunSignals();
-  const { modelKeys } = settings;
-  const { concurrency } = config;
-  const runDeps = {
-    db,
-    ids,
-    clock,
-    logger,
-    redactor,
-    queue,
-    agents,
-    connections,
-    signals,
-    followUps: followEvalRuns,
-  };
-  const executor = createExecutor({
-    ...runDeps,
-    modelKeys,
-    loadFramework,
-    concurrency,
-    ended: metrics.runEnded,
-  });
-  const runs = createRuns({ ...runDeps, abort: executor.abort });
+  const core = createCore(foundation, { ...options, queue, runEnded: metrics.runEnded });
+  const { sealer, settings, integrations, documents, connections, agents, catalog, budgets } = core;
+  const { runDeps, runs, executor, integrationHookUrl } = core;
   worker.define(executor.job);
   const commitStatuses = createCommitStatuses({
     ...{ db, ids, clock, logger, queue, host, settings },
@@ -126,6 +105,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     link: (sha) => (publicUrl === undefined ? undefined : `${publicUrl}/commits/${sha}`),
   });
   worker.define(commitStatuses.job);
+  const readAgentAt = createCommitReader({ reader, schemas: frameworkSpecs });
   const evals = createEvals({
     ...runDeps,
     runs,
@@ -133,7 +113,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     suiteEnded: createSuiteEnded({ queue }),
     statusPosts: createStatusPosts({ db, posts: commitStatuses.posts }),
     loadFramework,
-    readAgentAt: createCommitReader({ reader, schemas: frameworkSpecs }),
+    readAgentAt,
   });
   worker.define(evals.job);
 
@@ -146,6 +126,80 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   });
   worker.define(pullRequests.jobs.plan);
   worker.define(pullRequests.jobs.settle);
+  const baseUrl = publicUrl ?? `http://${config.host}:${config.port}`;
+  const dispatches = createDispatches({ db, ids, clock, redactor });
+  const wakeUps = createWakeUps({ db, logger, clock, mongoUrl: config.mongoUrl });
+  const automations = createAutomations({
+    ...runDeps,
+    runs,
+    dispatches,
+    members: access.members,
+    wakeUps,
+  });
+  catalog.onFresh(() => {
+    void automations
+      .repositoryBack(workspaceId)
+      .catch((error) => logger.warn({ err: error }, "schedules that wait for the repository wait on"));
+  });
+  const webhooks = createWebhooks({
+    ...runDeps,
+    runs,
+    sealer,
+    dispatches,
+    members: access.members,
+    rateLimit: createRateLimit(db, clock, "webhook", config.webhookRateLimit),
+    baseUrl,
+  });
+
+  const triggers = createTriggers({
+    ...runDeps,
+    runs,
+    settings,
+    integrations,
+    cache: documents,
+    dispatches,
+    members: access.members,
+    hookUrl: integrationHookUrl,
+    baseUrl,
+  });
+  worker.define(triggers.jobs.dispatch);
+  worker.define(triggers.jobs.subscription);
+
+  const chatApps = createChatApps({
+    ...runDeps,
+    runs,
+    sealer,
+    members: access.members,
+    systemAuditRow: access.systemAuditRow,
+    slackUrl: config.slackUrl,
+    baseUrl: publicUrl ?? "",
+  });
+  worker.define(chatApps.jobs.event);
+  worker.define(chatApps.jobs.thread);
+  worker.define(chatApps.jobs.wake);
+  worker.define(chatApps.jobs.revoke);
+
+  const agentChanges = createAgentChanges({
+    ...{
+      db,
+      ids,
+      clock,
+      logger,
+      queue,
+      agents,
+      connections,
+      settings,
+      reader,
+      writer,
+      readAgentAt,
+      publicUrl,
+    },
+    author: createAuthor({ loadFramework }),
+    checkSchedule: (schedule, timezone) => void automations.preview(schedule, timezone),
+    suites: evals,
+    members: access.members,
+  });
+  worker.define(agentChanges.job);
 
   const github = createGitHubApp({
     db,
@@ -170,13 +224,27 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     ...agentEndpoints(agents),
     ...promotionEndpoints(promotion),
     ...runEndpoints(runs),
+    ...budgetEndpoints(budgets),
     ...evalEndpoints(evals),
     ...pullRequests.endpoints,
     ...connectionEndpoints(connections),
     ...workspaceEndpoints({ db, describeRepository }),
-    ...access.endpoints,
+    ...access.endpoints(ownedKinds({ automations, webhooks, triggers, chatApps })),
     ...settingsEndpoints(settings),
-    ...github.endpoints,
+    ...automationEndpoints(automations),
+    ...webhooks.endpoints,
+    ...triggers.endpoints,
+    ...chatApps.endpoints,
+    ...agentChangeEndpoints(agentChanges),
+    ...dispatchEndpoints(dispatches),
+    ...deliveryEndpoints({
+      db,
+      replayers: {
+        github: github.replayer,
+        webhook: webhooks.replayer,
+        integration: triggers.replayer,
+      },
+    }),
     ...jobEndpoints(queue),
   ];
   const rateLimit = createRateLimit(db, clock, "api", config.apiRateLimit);
@@ -185,8 +253,8 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     logger,
     ids,
     endpoints,
-    hooks: github.hooks,
-    console: consoleRoutes(),
+    hooks: [webhooks.hook, triggers.hook, chatApps.hook, ...github.hooks],
+    console: Router().use(chatApps.pages, consoleRoutes()),
     publicUrl: publicUrl ?? "/",
     schemas: { "agent.json": agentJsonSchema(frameworkSpecs), "eval.json": evalJsonSchema() },
     mount: { db, clock, rateLimit, authenticate, auditRow, stopping: stopping.signal, checkResponses },
@@ -200,11 +268,22 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   });
 
   const stops: (() => void)[] = [];
+  let stopAutomations = async () => {};
   async function start(): Promise<void> {
     for (const warning of await db.warnings()) logger.warn(warning);
     if (config.roles.has("scheduler")) {
       await catalog.start();
-      stops.push(startUpkeep(db, clock, logger, [forgetOldDeliveries]));
+      stops.push(
+        startUpkeep(db, clock, logger, [
+          forgetOldDeliveries,
+          forgetOldDocuments,
+          forgetOldFires,
+          forgetOldSpending,
+          forgetOldChats,
+        ]),
+      );
+      stopAutomations = automations.start();
+      await wakeUps.start(() => void automations.wake());
     }
     if (config.roles.has("worker")) {
       worker.start();
@@ -221,7 +300,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
       const [counted, { error }, keys] = await Promise.all([
         agents.count(workspaceId),
         agents.catalog(workspaceId),
-        modelKeys(workspaceId),
+        settings.modelKeys(workspaceId),
       ]);
       return { agents: counted, catalogError: error, modelKeys: keys };
     },
@@ -231,7 +310,12 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
       // A repository's host may take longer to answer than a process has for stopping.
       const synced = Promise.race([catalog.stop(), sleep(graceMs, undefined, { ref: false })]);
       await Promise.all([synced, worker.stop(graceMs), requestsEnded]);
+      await stopAutomations();
+      await wakeUps.stop();
       await evals.close();
+      await documents.close();
+      await webhooks.stop();
+      await triggers.stop();
       await access.stop();
       await reader.close();
       await db.close();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/index.ts";
+import { type Database, isAway } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -36,6 +36,8 @@ export interface CatalogSync {
   request(): Promise<string>;
   /** Syncs now and whenever the repository may have changed, until stopped. Settles after the first sync. */
   start(): Promise<void>;
+  /** Calls the listener whenever this process has read the repository after a time in which that was not possible. */
+  onFresh(listener: () => void): void;
   stop(): Promise<void>;
 }
 
@@ -68,6 +70,7 @@ export function createCatalogSync({
   const stopped = new AbortController();
   let loop: Promise<void> = Promise.resolve();
   let lastError: string | undefined;
+  let fresh: () => void = () => {};
   let underway: Promise<string> | undefined;
   let following: Promise<string> | undefined;
 
@@ -105,7 +108,8 @@ export function createCatalogSync({
         "incomplete",
       );
     } catch (error) {
-      await markStale(error);
+      // The repository is as it was; who lost the database could not note anything either.
+      if (!isAway(error)) await markStale(error);
       throw error;
     }
   }
@@ -118,6 +122,7 @@ export function createCatalogSync({
     const same = catalog?.commit_sha === commitSha && catalog.repository === reader.label;
     if (same) await confirm(catalog);
     else if (!(await advance(catalog, commitSha))) return undefined;
+    if (catalog === undefined || catalog.stale === 1 || catalog.synced_at === null) fresh();
     return commitSha;
   }
 
@@ -222,6 +227,9 @@ export function createCatalogSync({
 
   return {
     sync,
+    onFresh(listener) {
+      fresh = listener;
+    },
     request,
     async start() {
       await sync();

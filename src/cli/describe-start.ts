@@ -25,6 +25,7 @@ export async function describeStart({ foundation, app, reader, address }: StartF
     ["API", `${address}/api/v1/docs`],
     ["Repository", `${reader.label}${sample ? " (sample)" : ""}: ${agentsText(report)}`],
     ["Database", databaseText(config)],
+    ["Clock", config.mongoUrl === undefined ? "in the database" : "MongoDB"],
     ["Models", modelsText(report)],
     ...missingText(config, report).map((text) => ["Not connected", text] as [string, string]),
   ];

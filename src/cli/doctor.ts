@@ -1,7 +1,9 @@
-import { layFoundation } from "../foundation.ts";
+import { type Foundation, layFoundation } from "../foundation.ts";
 import { configuredProviders } from "../models/index.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { errorText } from "../platform/errors.ts";
+import { createWakeUps } from "../platform/scheduler/index.ts";
 import { openConfigured } from "./start.ts";
 
 interface Finding {
@@ -20,8 +22,10 @@ export async function doctorCommand(config: Config, print: (text: string) => voi
 
 async function checkDatabase(config: Config): Promise<Finding[]> {
   try {
-    const { db, access, firstKey } = await layFoundation(config);
+    const foundation = await layFoundation(config);
+    const { db, access, firstKey } = foundation;
     const warnings = await db.warnings();
+    const clock = await checkClock(foundation);
     await access.stop();
     await db.close();
     return [
@@ -30,10 +34,24 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
         ? [{ state: "ok", text: `The first admin's API key, shown this once: ${firstKey}` } as const]
         : []),
       ...warnings.map((text) => ({ state: "bad", text }) as const),
+      ...clock,
     ];
   } catch (error) {
     return [{ state: "bad", text: `The database cannot be used: ${errorText(error)}` }];
   }
+}
+
+/** Where the wake-ups of schedules are kept, when that is not the database. */
+async function checkClock({ config, db, logger }: Foundation): Promise<Finding[]> {
+  const { mongoUrl } = config;
+  if (mongoUrl === undefined) return [];
+  const wakeUps = createWakeUps({ db, logger, clock: systemClock, mongoUrl });
+  await wakeUps.ensure([]);
+  const { connected, error } = wakeUps.state();
+  await wakeUps.stop();
+  if (connected) return [{ state: "ok", text: "MongoDB answers; it wakes the schedules." }];
+  const text = `MongoDB does not answer, so schedules fire up to half a minute late: ${error ?? "no reason is known"}`;
+  return [{ state: "bad", text }];
 }
 
 async function checkRepository(config: Config): Promise<Finding> {

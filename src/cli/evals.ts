@@ -120,7 +120,12 @@ async function evaluateOne(
   const missing = await unavailableTools(each, connections);
   if (missing.length > 0)
     return { ...report, problem: `The agent needs a server for its tools ${missing.join(", ")}.` };
-  return { ...report, cases: await evals.evaluate({ spec: agent.spec, evalFile, connections }, ended) };
+  const otherSpec = async (name: string) => {
+    const { agents } = await findAgentsOnDisk(join(rootOf(specPath), "agents"), frameworkSpecs);
+    return agents.find((other) => other.agent.name === name)?.agent.spec;
+  };
+  const suite = { spec: agent.spec, evalFile, connections, otherSpec };
+  return { ...report, cases: await evals.evaluate(suite, ended) };
 }
 
 function caseFile({ evalPath = "", evalText, evalProblems }: AgentOnDisk["agent"]) {

@@ -18,11 +18,11 @@ const graceMs = 25_000;
 export async function startCommand(config: Config): Promise<number> {
   const foundation = await layFoundation(config);
   const { logger } = foundation;
-  const { reader, host } = await openConfigured(config);
+  const repository = await openConfigured(config);
+  const { reader } = repository;
   const secretKeys = config.secretKeys ?? [secretKeyOf(config.home)];
   const app = createApp(foundation, {
-    reader,
-    host,
+    ...repository,
     secretKeys,
     publicUrl: config.publicUrl,
     checkResponses: false,
@@ -90,6 +90,8 @@ function stopOnSignal(app: App, server: Server, { logger }: Foundation): Promise
       logger.info("stopped");
       logger.flush();
       resolve(0);
+      // Agenda leaves a timer behind that would keep the process for up to a quarter of a minute.
+      setImmediate(() => process.exit(0));
     };
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void stop(signal));
   });

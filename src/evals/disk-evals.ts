@@ -1,8 +1,14 @@
 import type { AgentOnDisk, EvalCase, EvalFile } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
-import { type AgentSpec, describeFailure, type FrameworkRunner, RunFailure } from "../frameworks/index.ts";
-import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
-import { addUsd, checkBudgetDuring } from "../runs/index.ts";
+import {
+  type AgentSpec,
+  describeFailure,
+  type FrameworkRunner,
+  type Participant,
+  RunFailure,
+} from "../frameworks/index.ts";
+import { costUsd, type ModelConnection, type ModelKeys, resolveModel } from "../models/index.ts";
+import { addUsd, checkSpecBudget } from "../runs/index.ts";
 import type { AssertionResult } from "./assertions.ts";
 import { createCheckPool } from "./check-pool.ts";
 import { demands, type EndedRun, evaluateRun } from "./evaluate.ts";
@@ -31,6 +37,8 @@ export interface DiskSuite {
   evalFile: EvalFile;
   /** Its tools; those that work without a member's authorisation. */
   connections: Connections;
+  /** The spec of another agent in the same repository; undefined when there is none without problems. */
+  otherSpec(name: string): Promise<AgentSpec | undefined>;
 }
 
 export interface DiskEvalsDeps {
@@ -94,31 +102,47 @@ export function createDiskEvals(deps: DiskEvalsDeps) {
   }
 
   async function outputOf(
-    { spec, connections }: DiskSuite,
+    suite: DiskSuite,
     message: string,
     seen: { toolCalls: string[]; costUsd: number | null },
   ): Promise<string> {
-    const resolved = resolveModel(spec.model, deps.modelKeys);
-    if (!resolved.ok) throw new RunFailure("model_not_configured", resolved.reason);
-    const { model } = resolved;
-    const tools = await connections.prepare(spec.connections, { ...nobody, commitSha: "" });
+    const { spec } = suite;
     const runFramework = await deps.loadFramework(spec.framework);
     const { output } = await runFramework({
-      spec,
+      ...(await participant(suite, spec)),
       message,
-      model,
-      tools,
+      reach: {
+        model: async (ref) => modelOf(ref),
+        agent: async (name) => {
+          const other = await suite.otherSpec(name);
+          if (!other) throw new RunFailure("invalid_spec", `The agent ${name} is missing or has problems.`);
+          return participant(suite, other);
+        },
+      },
       signal: AbortSignal.timeout(spec.parameters.timeoutSeconds * 1_000),
       emit: (event) => {
         if (event.type === "tool.called") seen.toolCalls.push(event.tool);
       },
-      async spend(usage) {
+      async spend(usage, model) {
         const cost = costUsd(model, usage);
         seen.costUsd = cost === null || seen.costUsd === null ? null : addUsd(seen.costUsd, cost);
-        checkBudgetDuring(spec.budget, seen.costUsd ?? 0, 0);
+        checkSpecBudget(spec.budget, seen.costUsd ?? 0);
       },
     });
     return output;
+  }
+
+  async function participant({ connections }: DiskSuite, spec: AgentSpec): Promise<Participant> {
+    const model = modelOf(spec.model);
+    const [missing] = await connections.missing(nobody, spec.connections);
+    if (missing) throw new RunFailure("connection_missing", `Not connected: ${missing.slugs.join(", ")}.`);
+    return { spec, model, tools: await connections.prepare(spec.connections, { ...nobody, commitSha: "" }) };
+  }
+
+  function modelOf(ref: string): ModelConnection {
+    const resolved = resolveModel(ref, deps.modelKeys);
+    if (!resolved.ok) throw new RunFailure("model_not_configured", resolved.reason);
+    return resolved.model;
   }
 
   async function opinionOn({ judge, input }: EvalCase, output: string): Promise<Opinion | undefined> {

@@ -9,8 +9,3 @@ export function toInstant(ms: number | null): string | null;
 export function toInstant(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
-
-/** 00:00 UTC of the day that holds the instant. */
-export function startOfDay(ms: number): number {
-  return ms - (ms % 86_400_000);
-}

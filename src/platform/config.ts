@@ -42,6 +42,13 @@ export const Environment = z.object({
     .describe(
       "`mysql://user:password@host/database` or `sqlite:PATH`; default SQLite in the data directory.",
     ),
+  MONGODB_URL: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\/[^/\s]+/, "has to begin with mongodb:// or mongodb+srv:// and name a host")
+    .optional()
+    .describe(
+      "`mongodb://user:password@host/database`: keeps the schedules' wake-ups there instead of in the database.",
+    ),
   ROLLCALL_REPOSITORY: z
     .string()
     .optional()
@@ -82,6 +89,9 @@ export const Environment = z.object({
   ROLLCALL_API_RATE_LIMIT: whole(0, 1_000_000)
     .prefault("1200")
     .describe("Requests a minute for each API key; 0 is off."),
+  ROLLCALL_WEBHOOK_RATE_LIMIT: whole(0, 1_000_000)
+    .prefault("60")
+    .describe("Calls a minute for each external webhook; 0 is off."),
   APP_ID: z
     .string()
     .regex(/^\d+$/, "is not a number")
@@ -114,6 +124,10 @@ export const Environment = z.object({
   ANTHROPIC_API_KEY: z.string().optional().describe("For `anthropic/…` models."),
   GOOGLE_GENERATIVE_AI_API_KEY: z.string().optional().describe("For `google/…` models."),
   OLLAMA_BASE_URL: url.optional().describe("Address of an Ollama server, for `ollama/…` models."),
+  COMPOSIO_BASE_URL: url.optional().describe("Another address for Composio, such as a proxy's."),
+  SLACK_API_URL: url
+    .prefault("https://slack.com/api")
+    .describe("Address of Slack's Web API; `https://slack-gov.com/api` for GovSlack."),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
     .prefault("info")
@@ -138,6 +152,8 @@ export interface Config {
   home: string;
   publicUrl: string | undefined;
   database: DatabaseConfig;
+  /** Undefined: wake-ups are kept in the database. */
+  mongoUrl: string | undefined;
   /** Undefined: the sample repository in the data directory. */
   repository: RepositoryConfig | undefined;
   /** Undefined: deliveries of GitHub are not taken. */
@@ -148,7 +164,12 @@ export interface Config {
   roles: ReadonlySet<ProcessRole>;
   concurrency: number;
   apiRateLimit: number;
+  webhookRateLimit: number;
   modelKeys: Readonly<Record<string, { apiKey?: string; baseUrl?: string }>>;
+  /** Undefined: Composio's own address. */
+  composioUrl: string | undefined;
+  /** Without a slash at its end. */
+  slackUrl: string;
   logLevel: string;
 }
 
@@ -186,6 +207,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     home,
     publicUrl: vars.ROLLCALL_URL,
     database,
+    mongoUrl: vars.MONGODB_URL,
     repository: repositoryOf(vars),
     webhookSecret: webhookSecretOf(vars),
     adminKey: vars.ROLLCALL_ADMIN_KEY,
@@ -193,6 +215,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     roles: new Set(vars.ROLLCALL_ROLES),
     concurrency: vars.ROLLCALL_CONCURRENCY,
     apiRateLimit: vars.ROLLCALL_API_RATE_LIMIT,
+    webhookRateLimit: vars.ROLLCALL_WEBHOOK_RATE_LIMIT,
     modelKeys: {
       openai: { apiKey: vars.OPENAI_API_KEY, baseUrl: vars.OPENAI_BASE_URL },
       anthropic: { apiKey: vars.ANTHROPIC_API_KEY },
@@ -203,6 +226,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       },
       ollama: { baseUrl: vars.OLLAMA_BASE_URL },
     },
+    composioUrl: vars.COMPOSIO_BASE_URL,
+    slackUrl: vars.SLACK_API_URL,
     logLevel: vars.LOG_LEVEL,
   });
 }
@@ -265,6 +290,7 @@ export function secretsOf({
   secretKeys,
   modelKeys,
   database,
+  mongoUrl,
   repository,
 }: Config): (string | undefined)[] {
   return [
@@ -273,6 +299,16 @@ export function secretsOf({
     ...(secretKeys ?? []),
     ...Object.values(modelKeys).map((provider) => provider.apiKey),
     database.engine === "mysql" ? decodeURIComponent(new URL(database.url).password) : undefined,
+    ...mongoSecrets(mongoUrl),
     repository?.kind === "github" ? repository.app.privateKey : undefined,
   ];
+}
+
+/** The password as it is written and as it is meant. The address may name several hosts, so it is no URL. */
+function mongoSecrets(address = ""): string[] {
+  const [, written] = /^[^/]+\/\/[^:@/]*:([^@/]*)@/.exec(address) ?? [];
+  if (!written) return [];
+  // What has a stray % cannot be decoded.
+  const decodable = /^(?:[^%]|%[0-9A-Fa-f]{2})*$/.test(written);
+  return [...new Set([written, decodable ? decodeURIComponent(written) : written])];
 }

@@ -12,7 +12,7 @@ export interface Redactor {
 const blank = "[redacted]";
 
 const tokenShapes =
-  /\b(?:rck_[0-9A-Za-z]{36}|gh[pousr]_[\w.-]{20,}|github_pat_\w{20,}|xox[abeoprs]-[\w-]{10,}|sk-[\w-]{16,}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|(?<=\bBearer\s)[\w.~+/-]{8,}=*/g;
+  /\b(?:rc[kw]_[0-9A-Za-z]{36}|whsec_[\w+/=-]{16,}|gh[pousr]_[\w.-]{20,}|github_pat_\w{20,}|xox[abeoprs]-[\w-]{10,}|sk-[\w-]{16,}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|(?<=\bBearer\s)[\w.~+/-]{8,}=*/g;
 
 export function createRedactor(): Redactor {
   const secrets = new Set<string>();

@@ -118,10 +118,8 @@ async function launch({
   const lines: string[] = [];
   const foundation = await layFoundation(config, { write: (line) => void lines.push(line) });
   if (!config.repository) throw new Error("The service has no repository.");
-  const { reader, host } = openRepository(config.repository);
   const app = createApp(foundation, {
-    reader,
-    host,
+    ...openRepository(config.repository),
     secretKeys: config.secretKeys ?? [],
     publicUrl: "http://127.0.0.1",
     checkResponses,

@@ -13,7 +13,7 @@ const layers = [
   ["repositories"],
   ["models"],
   ["frameworks", "integrations"],
-  ["agents", "connections", "commit-status", "dispatches"],
+  ["agents", "connections", "commit-status", "dispatches", "deliveries"],
   ["runs"],
   ["evals", "automations", "triggers", "webhooks", "chat-apps", "agent-changes"],
   ["pull-requests"],
@@ -21,7 +21,7 @@ const layers = [
 ];
 
 /** What puts the features together may import all of them. */
-const compositionRoot = /^src\/(main\.ts|app\.ts|foundation\.ts|cli\/)/;
+const compositionRoot = /^src\/(main\.ts|app\.ts|foundation\.ts|cli\/|composition\/)/;
 const maxLines = 400;
 const maxReadmeLines = 25;
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/;

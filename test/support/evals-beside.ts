@@ -15,7 +15,7 @@ import { createIds } from "../../src/platform/ids.ts";
 import { createJobQueue } from "../../src/platform/jobs/index.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createRedactor } from "../../src/platform/redact.ts";
-import { createRunSignals, createRuns } from "../../src/runs/index.ts";
+import { createBudgets, createRunSignals, createRuns } from "../../src/runs/index.ts";
 import { startApi } from "./api.ts";
 import type { TestApp } from "./app.ts";
 
@@ -53,6 +53,7 @@ export function evalsBeside(
   const shared = { db, ids, clock, logger, queue, agents, connections };
   const runs = createRuns({
     ...shared,
+    budgets: createBudgets({ ...shared, limits: async () => unused() }),
     signals: createRunSignals(),
     followUps: followEvalRuns,
     abort: () => {},

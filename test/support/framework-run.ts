@@ -5,10 +5,16 @@ import type {
   Framework,
   FrameworkDeps,
   FrameworkRun,
+  RunReach,
   RunTool,
   TraceEvent,
 } from "../../src/frameworks/types.ts";
-import { type ModelKeys, resolveModel, type TokenUsage } from "../../src/models/index.ts";
+import {
+  type ModelConnection,
+  type ModelKeys,
+  resolveModel,
+  type TokenUsage,
+} from "../../src/models/index.ts";
 
 /** What a test says about a run; the rest is as plain as possible. */
 export interface TestRun {
@@ -17,10 +23,11 @@ export interface TestRun {
   message?: string;
   spec?: Record<string, unknown>;
   tools?: RunTool[];
+  reach?: RunReach;
   signal?: AbortSignal;
   /** Called with every event as it happens. */
   onEvent?(event: TraceEvent): void;
-  spend?(usage: TokenUsage): Promise<void>;
+  spend?(usage: TokenUsage, model: ModelConnection): Promise<void>;
   /** Really waits before retries; otherwise waits are only noted. */
   wait?: boolean;
 }
@@ -50,14 +57,15 @@ export function startRun(framework: Framework, test: TestRun): StartedRun {
     message: test.message ?? "Hello",
     model: resolved.model,
     tools: test.tools ?? [],
+    ...(test.reach ? { reach: test.reach } : {}),
     signal: test.signal ?? new AbortController().signal,
     emit(event) {
       started.events.push(event);
       test.onEvent?.(event);
     },
-    async spend(usage) {
+    async spend(usage, model) {
       started.spent.push(usage);
-      await test.spend?.(usage);
+      await test.spend?.(usage, model);
     },
   };
   const deps: FrameworkDeps = {

@@ -17,6 +17,10 @@ export interface SimulatedPull {
   headRepo: string | null;
   state: "open" | "closed";
   merged: boolean;
+  /** Of one that was opened through the API. */
+  headRef?: string;
+  title?: string;
+  body?: string;
 }
 
 export interface SimulatedStatus {
@@ -56,7 +60,16 @@ export interface SimulatedHost {
   /** All that were made, oldest first, each as it is after its updates. */
   checkRuns: SimulatedCheckRun[];
   /** What the App may do. Missing ones are answered as GitHub does. */
-  permissions: { pullRequests: boolean; statuses: boolean; checks: boolean };
+  permissions: {
+    pullRequests: boolean;
+    statuses: boolean;
+    checks: boolean;
+    /** Writing of each: a pull request is opened with the one and its branch is made with the other. */
+    pullRequestWrites: boolean;
+    contents: boolean;
+  };
+  /** Branches that are changed by pull requests alone. */
+  protectedBranches: Set<string>;
   /** Opens a pull request, by `octocat`, a member, against `main` unless told. */
   openPull(pull: Pick<SimulatedPull, "number" | "headSha"> & Partial<SimulatedPull>): SimulatedPull;
   close(number: number): void;
@@ -75,7 +88,14 @@ export function createSimulatedHost(repository: string): SimulatedHost {
     writers: new Set(),
     statuses: [],
     checkRuns: [],
-    permissions: { pullRequests: true, statuses: true, checks: true },
+    permissions: {
+      pullRequests: true,
+      statuses: true,
+      checks: true,
+      pullRequestWrites: true,
+      contents: true,
+    },
+    protectedBranches: new Set(),
     openPull(pull) {
       const opened: SimulatedPull = {
         baseRef: "main",

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { AppCredentials } from "../../src/repositories/index.ts";
 import { createSimulatedHost, pullRequestRoutes, type SimulatedHost } from "./github-pull-request-routes.ts";
 import { repositoryRoutes, type ServedRepository } from "./github-repository-routes.ts";
+import { writingRoutes } from "./github-writing-routes.ts";
 
 /**
  * GitHub for tests: a real HTTP server on a free port with one App, installed on one repository. Access is
@@ -79,6 +80,7 @@ export async function startGitHubSimulator(options: GitHubSimulatorOptions): Pro
     ...accessRoutes(installation, tokens),
     ...pullRequestRoutes(host, served),
     ...repositoryRoutes(served),
+    ...writingRoutes(host, served),
     ...(options.routes ?? []),
   ].map(compile);
 
@@ -191,9 +193,9 @@ function accessRoutes(installation: { id: number }, tokens: Set<string>): Simula
         tokens.add(token);
         const expires = new Date(Date.now() + 3_600_000).toISOString();
         const permissions = {
-          contents: "read",
+          contents: "write",
           metadata: "read",
-          pull_requests: "read",
+          pull_requests: "write",
           statuses: "write",
           checks: "write",
         };

@@ -64,6 +64,8 @@ export interface SimulatedReply {
   raw?: string;
   /** Cuts the connection without an answer. */
   reset?: boolean;
+  /** Cuts the connection in the middle of the answer. */
+  cut?: boolean;
   /** The answer is held back until this resolves. */
   until?: Promise<unknown>;
 }
@@ -157,12 +159,18 @@ async function respond(
     incoming.socket.resetAndDestroy();
     return;
   }
+  if (reply.cut) return cutShort(response, JSON.stringify(encodeReply(protocol, reply, "simulated")));
   if (reply.raw !== undefined) return send(response, reply.status ?? 200, reply.raw, reply.headers);
   if (reply.status !== undefined) {
     const error = encodeError(protocol, reply.status, reply.message ?? `status ${reply.status}`, reply.code);
     return send(response, reply.status, error, reply.headers);
   }
   send(response, 200, encodeReply(protocol, reply, body?.model ?? "simulated"), reply.headers);
+}
+
+function cutShort(response: ServerResponse, text: string): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+  response.write(text.slice(0, text.length / 2), () => response.destroy());
 }
 
 function send(

@@ -5,7 +5,13 @@ import knexFactory, { type Knex } from "knex";
 import type { DatabaseConfig } from "../config.ts";
 import { type AppError, unavailable } from "../errors.ts";
 import { CommitInDoubt, isContention, isDatabaseAway, isDiskFull } from "./db-errors.ts";
-import { callHook, createGroupCommit, type GroupCommitOptions, type Unit } from "./group-commit.ts";
+import {
+  callHook,
+  createGroupCommit,
+  type GroupCommitOptions,
+  type Rows,
+  type Unit,
+} from "./group-commit.ts";
 import { mysqlKnexConfig } from "./mysql-client.ts";
 import { sqliteKnexConfig } from "./sqlite-client.ts";
 
@@ -187,6 +193,17 @@ async function insertRows(
   for (const chunk of chunksOf(rows, columns)) {
     const sql = `insert into \`${table}\` (${names}) values ${chunk.map(() => marks).join(",")}`;
     await tx.raw(sql, chunk.flat());
+  }
+}
+
+/** Inserts many rows in the caller's transaction, each table's in as few statements as they fit into. */
+export async function insertAll(tx: Tx, rows: Rows): Promise<void> {
+  for (const [table, alike] of Map.groupBy(rows, (each) => each.table)) {
+    await insertRows(
+      tx,
+      table,
+      alike.map(({ row }) => row),
+    );
   }
 }
 

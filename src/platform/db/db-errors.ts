@@ -1,5 +1,7 @@
 /** What a database error means to the code above, for both engines. */
 
+import { AppError } from "../errors.ts";
+
 interface DriverError {
   code?: string;
   errno?: number;
@@ -66,6 +68,10 @@ export function isDatabaseAway(error: unknown): boolean {
     )
   );
 }
+
+/** The same for what transactions throw once they have waited in vain. */
+export const isAway = (error: unknown): boolean =>
+  isDatabaseAway(error) || (error instanceof AppError && error.status === 503);
 
 /** SQLite found no room: whatever was to be written is rolled back for certain. */
 export function isDiskFull(error: unknown): boolean {

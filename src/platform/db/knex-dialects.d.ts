@@ -2,6 +2,7 @@
 declare module "knex/lib/dialects/better-sqlite3/index.js" {
   export default class BetterSqliteClient {
     constructor(config: unknown);
+    queryCompiler(...builder: unknown[]): object;
   }
 }
 

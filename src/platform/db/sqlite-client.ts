@@ -35,6 +35,11 @@ export class NodeSqliteClient extends BetterSqliteClient {
     return DatabaseSync;
   }
 
+  /** SQLite has no locks on rows: whoever may write has the database to itself and finds none that is locked. */
+  override queryCompiler(...builder: unknown[]) {
+    return Object.assign(super.queryCompiler(...builder), { skipLocked: () => "" });
+  }
+
   async acquireRawConnection(): Promise<Connection> {
     const { filename, readOnly = false, pragmas } = this.connectionSettings;
     const db = new DatabaseSync(filename, { readOnly, timeout: busyTimeout });

@@ -5,18 +5,27 @@ import { methodNotAllowed } from "./methods.ts";
 
 /** A request whose body nobody has read yet. */
 export interface HookRequest {
+  /** What stands in the place of the path's parameters, decoded. */
+  params: Readonly<Record<string, string>>;
   /** `name` in lower case; undefined when the header is absent. */
   header(name: string): string | undefined;
   /** The body as it was sent, read when this is called. Throws 413 as soon as it is too large. */
   bytes(): Promise<Buffer>;
 }
 
+export interface HookAnswer {
+  status: number;
+  body: object;
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** An address that others post signed bytes to. It answers JSON; what `handle` throws is answered as an error. */
 export interface Hook {
+  /** Parameters in braces: `/api/hooks/webhook/{id}`. */
   path: string;
   /** Largest body in bytes. */
   maxBytes: number;
-  handle(request: HookRequest): Promise<{ status: number; body: object }>;
+  handle(request: HookRequest): Promise<HookAnswer>;
 }
 
 /** Bodies that a hook holds in memory at the same time, in full-sized ones: nobody has to sign to send one. */
@@ -25,8 +34,9 @@ const bodiesAtOnce = 8;
 /** The route of a hook. It belongs before everything that parses bodies: a signature is made over raw bytes. */
 export function hookRoute({ path, maxBytes, handle }: Hook): Router {
   const router = Router({ caseSensitive: true, strict: true });
+  const route = path.replaceAll(/\{(\w+)\}/g, ":$1");
   let heldBytes = 0;
-  router.post(path, async (req, res) => {
+  router.post(route, async (req, res) => {
     res.locals.route = path;
     let size = 0;
     const hold = (bytes: number) => {
@@ -40,13 +50,15 @@ export function hookRoute({ path, maxBytes, handle }: Hook): Router {
       return readBytes(req, hold);
     };
     try {
-      const { status, body } = await handle({ header: (name) => req.get(name), bytes });
+      const params = req.params as Record<string, string>;
+      const { status, body, headers = {} } = await handle({ params, header: (name) => req.get(name), bytes });
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
       sendJson(res, status, JSON.stringify(body));
     } finally {
       heldBytes -= size;
     }
   });
-  router.all(path, () => {
+  router.all(route, () => {
     throw methodNotAllowed(["POST"]);
   });
   return router;

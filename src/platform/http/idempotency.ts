@@ -1,4 +1,4 @@
-import type { Database, Rows, Tx } from "../db/index.ts";
+import type { Database, Queryable, Rows, Tx } from "../db/index.ts";
 import { badRequest, conflict } from "../errors.ts";
 import { sha256 } from "../secrets.ts";
 
@@ -29,13 +29,32 @@ export function idempotentRequest(
   return { id: sha256(`${scope}\n${header}`), bodyHash: sha256(JSON.stringify(body ?? null)) };
 }
 
+/** A row of `idempotency_keys`. */
+interface KeptRow {
+  id: string;
+  body_hash: string;
+  status: number;
+  answer: string | null;
+  target: string;
+}
+
+/** What is kept for these keys, by the ids of requests. */
+export async function readKeptAnswers(q: Queryable, ids: readonly string[]): Promise<Map<string, KeptRow>> {
+  const rows: KeptRow[] = await q("idempotency_keys").whereIn("id", ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** The kept answer for this key, if there is one. Throws 409 when it was given to another body. */
 export async function findKeptAnswer(
   db: Database,
   request: IdempotentRequest,
 ): Promise<KeptAnswer | undefined> {
-  const row = await db.read("idempotency_keys").where({ id: request.id }).first();
-  if (!row) return undefined;
+  const row = (await readKeptAnswers(db.read, [request.id])).get(request.id);
+  return row && keptFor(request, row);
+}
+
+/** The answer that a row holds for this request. Throws 409 when it was given to another body. */
+export function keptFor(request: IdempotentRequest, row: KeptRow): KeptAnswer {
   if (row.body_hash !== request.bodyHash) {
     throw conflict("This Idempotency-Key was used with another body; choose a new key for a new request.");
   }

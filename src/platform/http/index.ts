@@ -9,9 +9,17 @@ export {
   type Writes,
   type Written,
 } from "./endpoint.ts";
-export type { Hook, HookRequest } from "./hook.ts";
+export type { Hook, HookAnswer, HookRequest } from "./hook.ts";
 export { createHttpApp } from "./http-app.ts";
-export { forgetOldAnswers } from "./idempotency.ts";
+export {
+  forgetOldAnswers,
+  type IdempotentRequest,
+  idempotentRequest,
+  type KeptAnswer,
+  keptAnswerRow,
+  keptFor,
+  readKeptAnswers,
+} from "./idempotency.ts";
 export { serveGet } from "./methods.ts";
 export { type MountOptions, mountEndpoints } from "./mount.ts";
 export { openApiDocument } from "./openapi.ts";

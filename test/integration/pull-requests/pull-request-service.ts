@@ -18,7 +18,7 @@ import {
 } from "../../../src/pull-requests/index.ts";
 import type { PullRequestHead } from "../../../src/pull-requests/schema.ts";
 import { openRepository, type PullRequest } from "../../../src/repositories/index.ts";
-import { createExecutor, createRunSignals, createRuns } from "../../../src/runs/index.ts";
+import { createBudgets, createExecutor, createRunSignals, createRuns } from "../../../src/runs/index.ts";
 import { createSettings, type Settings } from "../../../src/settings/index.ts";
 import { type ApiAnswer, type CallOptions, startApi } from "../../support/api.ts";
 import { createTestRepository, type TestFile } from "../../support/git-repository.ts";
@@ -84,12 +84,16 @@ export async function startPullRequests(
   const { reader } = openRepository({ kind: "local", path: repository.gitdir });
   const schemas = frameworkSpecs;
   const sealer = createSealer(["a sealing key for tests"]);
-  const settings = createSettings({ db, clock, sealer, redactor, logger, environment: {} });
+  const settings = createSettings({
+    ...{ db, clock, sealer, redactor, logger, environment: {} },
+    integrationHookUrl: async () => null,
+  });
   const connections = createConnections([]);
   const agents = createAgents({ db, schemas, knownSlugs: async () => new Set() });
   const signals = createRunSignals();
   const shared = { db, ids, clock, logger, redactor, queue, agents, connections, signals, workspaceId };
-  const runDeps = { ...shared, followUps: followEvalRuns };
+  const budgets = createBudgets({ ...shared, limits: settings.budgets });
+  const runDeps = { ...shared, budgets, followUps: followEvalRuns };
   const executor = createExecutor({
     ...runDeps,
     modelKeys: settings.modelKeys,

@@ -56,6 +56,8 @@ describe("configuration", () => {
     { PORT: "-1" },
     { PORT: "3e3" },
     { DATABASE_URL: "postgres://u:p@h/d" },
+    { MONGODB_URL: "mongo://host" },
+    { MONGODB_URL: "mongodb:///database" },
     { ROLLCALL_URL: "ftp://example.com" },
     { ROLLCALL_ADMIN_KEY: "too short" },
     { ROLLCALL_SECRET_KEY: "short" },
@@ -92,6 +94,20 @@ describe("configuration", () => {
     const config = readConfig({ ...app, WEBHOOK_SECRET: secret });
     expect(config.webhookSecret).toBe(secret);
     expect(secretsOf(config)).toContain(secret);
+  });
+
+  it.each([
+    ["mongodb://rollcall:p%40ss-word@a.example:27017,b.example/clock?tls=true", ["p%40ss-word", "p@ss-word"]],
+    ["mongodb+srv://rollcall:pass-word@c.example", ["pass-word"]],
+    ["mongodb://rollcall:100%@localhost", ["100%"]],
+    ["mongodb://localhost:27017", []],
+  ])("keeps the password in %s a secret", (address, secrets) => {
+    const config = readConfig({ MONGODB_URL: address });
+    expect(config.mongoUrl).toBe(address);
+    expect(secretsOf(config).filter((secret) => secret !== undefined)).toEqual(
+      expect.arrayContaining(secrets),
+    );
+    expect(secretsOf(config).filter((secret) => secret !== undefined)).toHaveLength(new Set(secrets).size);
   });
 
   it("tells a repository on GitHub from a local directory", () => {

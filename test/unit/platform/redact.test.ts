@@ -48,6 +48,8 @@ describe("redactor", () => {
   it.each([
     mintToken("rck"),
     `ghp_${"a1".repeat(18)}`,
+    `rcw_${"a1".repeat(18)}`,
+    `whsec_${"a+/1".repeat(8)}`,
     `github_pat_${"a1".repeat(20)}`,
     "xoxb-123456789012-abcdefghij",
     `sk-proj-${"a1".repeat(20)}`,
