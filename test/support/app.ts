@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { copyFile, mkdtemp } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import { type App, createApp } from "../../src/app.ts";
 import { type Foundation, layFoundation } from "../../src/foundation.ts";
 import { readConfig } from "../../src/platform/config.ts";
@@ -17,6 +17,7 @@ import { createHttpServer, type Role } from "../../src/platform/http/index.ts";
 import { openRepository } from "../../src/repositories/index.ts";
 import { type Engine, freshDatabase } from "./databases.ts";
 import { createTestRepository, type TestFile, type TestRepository } from "./git-repository.ts";
+import type { DatabaseTemplate } from "./template.ts";
 
 export type RepositoryFiles = Readonly<Record<string, TestFile>>;
 
@@ -74,7 +75,7 @@ export async function startApp({
   ...setup
 }: AppSetup & { engine?: Engine } = {}): Promise<TestApp> {
   if (engine === "sqlite") return stoppedAfterTest(await launch(setup));
-  const { config } = await freshDatabase("mysql", { migrated: false });
+  const { config } = await freshDatabase("mysql");
   const url = config.engine === "mysql" ? config.url : "";
   return stoppedAfterTest(await launch({ ...setup, env: { ...setup.env, DATABASE_URL: url } }));
 }
@@ -104,6 +105,9 @@ async function launch({
   checkResponses = true,
 }: AppSetup): Promise<TestApp> {
   const home = await mkdtemp(join(tmpdir(), "rollcall-app-"));
+  // Tests that start no servers have no template, and their service migrates.
+  const template: DatabaseTemplate | undefined = inject("databaseTemplate");
+  if (template) await copyFile(template.sqlite, join(home, "rollcall.sqlite"));
   const repository = await createTestRepository();
   await repository.commit(files);
   const key = `admin-${randomBytes(16).toString("hex")}`;

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest";
 import type { DatabaseConfig } from "../../src/platform/config.ts";
-import { type Database, migrate, openDatabase } from "../../src/platform/db/index.ts";
+import { type Database, openDatabase } from "../../src/platform/db/index.ts";
 
 export type Engine = DatabaseConfig["engine"];
 
@@ -31,8 +31,7 @@ export function useDatabase(engine: Engine): TestDatabase {
     return current;
   };
   beforeAll(async () => {
-    current = await create(engine);
-    await migrate(current.db, current.config);
+    current = await create(engine, true);
   });
   beforeEach(() => emptyTables(made().db));
   afterAll(() => current?.remove());
@@ -51,9 +50,8 @@ export function useDatabase(engine: Engine): TestDatabase {
  * (the default) says whether it has tables.
  */
 export async function freshDatabase(engine: Engine, { migrated = true } = {}): Promise<TestDatabase> {
-  const { db, config, remove } = await create(engine);
+  const { db, config, remove } = await create(engine, migrated);
   onTestFinished(remove);
-  if (migrated) await migrate(db, config);
   return { db, config };
 }
 
@@ -84,8 +82,8 @@ export async function tableNames(db: Database): Promise<string[]> {
   return names.filter((name) => !name.startsWith("migrations")).sort();
 }
 
-async function create(engine: Engine) {
-  const { config, remove } = engine === "mysql" ? await createMysql() : createSqlite();
+async function create(engine: Engine, migrated: boolean) {
+  const { config, remove } = engine === "mysql" ? await createMysql(migrated) : createSqlite(migrated);
   const db = openDatabase(config);
   return {
     db,
@@ -97,13 +95,15 @@ async function create(engine: Engine) {
   };
 }
 
-function createSqlite() {
+function createSqlite(migrated: boolean) {
   const directory = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const config: DatabaseConfig = { engine: "sqlite", path: join(directory, "rollcall.sqlite") };
+  const path = join(directory, "rollcall.sqlite");
+  if (migrated) copyFileSync(inject("databaseTemplate").sqlite, path);
+  const config: DatabaseConfig = { engine: "sqlite", path };
   return { config, remove: async () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-async function createMysql() {
+async function createMysql(migrated: boolean) {
   const server = inject("mysqlUrl");
   if (!server)
     throw new Error("There is no MySQL server in this run; use the engines that databases() returns.");
@@ -114,11 +114,13 @@ async function createMysql() {
     engine: "mysql",
     url: Object.assign(new URL(server), { pathname: `/${name}` }).href,
   };
+  const script = migrated ? inject("databaseTemplate").mysql : null;
+  if (script !== null) await execute(config.url, script);
   return { config, remove: () => execute(server, `DROP DATABASE IF EXISTS ${name}`) };
 }
 
 async function execute(url: string, sql: string): Promise<void> {
-  const connection = await createConnection(url);
+  const connection = await createConnection({ uri: url, multipleStatements: true });
   try {
     await connection.query(sql);
   } finally {

@@ -1,10 +1,13 @@
 import type { TestProject } from "vitest/node";
 import { answers, findMysqlServer, startMysqlServer } from "./mysql-server.ts";
+import { type DatabaseTemplate, makeTemplate } from "./template.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** `mysql://` address of a server whose user may create databases; null when MySQL is left out. */
     mysqlUrl: string | null;
+    /** What databases of tests are copied from. */
+    databaseTemplate: DatabaseTemplate;
   }
 }
 
@@ -32,7 +35,12 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   }
   console.log(`Databases: SQLite (node:sqlite). ${mysql.note}`);
   root.provide("mysqlUrl", mysql.url);
-  return mysql.stop;
+  const { remove, ...template } = await makeTemplate(mysql.url);
+  root.provide("databaseTemplate", template);
+  return async () => {
+    remove();
+    await mysql.stop();
+  };
 }
 
 /** Engines of a list such as `sqlite,mysql`. Throws on a name that no test knows. */
