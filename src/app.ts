@@ -26,6 +26,7 @@ import { createHttpApp, createRateLimit, type Endpoint } from "./platform/http/i
 import { jobEndpoints } from "./platform/job-endpoints.ts";
 import { createJobQueue, createWorker, type WorkerOptions } from "./platform/jobs/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
+import { regularly } from "./platform/regularly.ts";
 import { createWakeUps } from "./platform/scheduler/index.ts";
 import { startUpkeep } from "./platform/upkeep.ts";
 import { createPromotion, promotionEndpoints } from "./promotion/index.ts";
@@ -287,8 +288,12 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     }
     if (config.roles.has("worker")) {
       worker.start();
-      const timer = setInterval(() => void executor.abortCancelled().catch(() => {}), cancelPollMs);
-      stops.push(() => clearInterval(timer), evals.start(), commitStatuses.start(), pullRequests.start());
+      stops.push(
+        regularly(cancelPollMs, executor.abortCancelled, () => {}),
+        evals.start(),
+        commitStatuses.start(),
+        pullRequests.start(),
+      );
     }
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/db/index.ts";
 import type { Endpoint } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
+import { createLastUse } from "../platform/last-use.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Redactor } from "../platform/redact.ts";
 import { type ApiKeys, createApiKeys } from "./api-keys.ts";
@@ -12,7 +13,7 @@ import { makeFirstAdmin } from "./first-admin.ts";
 import { createHandover } from "./handover.ts";
 import { handoverEndpoints } from "./handover-endpoints.ts";
 import { keyEndpoints } from "./key-endpoints.ts";
-import { createKeyUsage } from "./key-usage.ts";
+import { setLastUsed } from "./key-store.ts";
 import { memberEndpoints } from "./member-endpoints.ts";
 import { createMembers, type Members } from "./members.ts";
 import type { OwnedKind } from "./ownerships.ts";
@@ -49,7 +50,7 @@ export function createAccess(deps: AccessDeps): Access {
   const audit = createAudit(deps);
   const members = createMembers(deps);
   const apiKeys = createApiKeys(deps);
-  const usage = createKeyUsage(deps);
+  const usage = createLastUse({ ...deps, write: setLastUsed });
 
   return {
     auditRow: audit.auditRow,

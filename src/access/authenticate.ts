@@ -2,9 +2,9 @@ import { createBatchLoader } from "../platform/batch-loader.ts";
 import type { Database } from "../platform/db/index.ts";
 import { type AppError, forbidden, unauthorized } from "../platform/errors.ts";
 import { type Actor, type Role, roles } from "../platform/http/index.ts";
+import type { LastUse } from "../platform/last-use.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { findHolders, type KeyHolder } from "./key-store.ts";
-import type { KeyUsage } from "./key-usage.ts";
 
 /** Who the bearer of an Authorization header is, read anew each time. Throws 401 or 403. */
 export type Authenticate = (authorization: string | undefined) => Promise<Actor>;
@@ -13,7 +13,7 @@ export type Authenticate = (authorization: string | undefined) => Promise<Actor>
  * The hottest path of the service: requests that come in together share one query, and each of them is
  * answered from a read that began after it came in, so a change that was committed before counts.
  */
-export function createAuthenticate({ db, usage }: { db: Database; usage: KeyUsage }): Authenticate {
+export function createAuthenticate({ db, usage }: { db: Database; usage: LastUse }): Authenticate {
   const holderOf = createBatchLoader<string, KeyHolder>((hashes) => findHolders(db.read, hashes));
 
   return async (authorization) => {

@@ -8,7 +8,6 @@ import { conflict, forbidden, notFound, unprocessable } from "../platform/errors
 import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { Redactor } from "../platform/redact.ts";
 import type { Runs } from "../runs/index.ts";
 import { createSchedules, requireSchedule } from "./cron.ts";
 import { deleteFires, latestSettled, listFires } from "./fire-store.ts";
@@ -41,7 +40,6 @@ export interface AutomationsDeps {
   ids: Ids;
   clock: Clock;
   logger: Logger;
-  redactor: Redactor;
   agents: Pick<Agents, "resolve" | "catalog">;
   connections: Pick<Connections, "missing">;
   members: Pick<Access["members"], "list" | "hold">;

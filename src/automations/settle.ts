@@ -2,7 +2,6 @@ import type { Access } from "../access/index.ts";
 import type { Dispatches, DispatchFailure } from "../dispatches/index.ts";
 import { afterCommit, insertAll, type Rows, type Tx } from "../platform/db/index.ts";
 import type { Role } from "../platform/http/index.ts";
-import type { Redactor } from "../platform/redact.ts";
 import type { Runs } from "../runs/index.ts";
 import type { Schedules } from "./cron.ts";
 import { decide, stateAfter, type Verdict } from "./decide.ts";
@@ -18,7 +17,6 @@ export interface SettleDeps {
   members: Pick<Access["members"], "list">;
   runs: Pick<Runs, "order" | "orderFailed" | "states">;
   dispatches: Dispatches;
-  redactor: Redactor;
   /** From 0 up to but not including 1. */
   random(): number;
 }
@@ -180,9 +178,8 @@ function addRun(
     return id;
   }
   if (verdict.kind !== "error") return undefined;
-  const { failureCode, reason, diagnostics, version = row.target_version } = verdict;
-  const details = deps.redactor.scrub([reason, diagnostics].filter(Boolean).join("\n"));
-  const { id, rows } = deps.runs.orderFailed({ ...order, version, failureCode, details });
+  const { kind: _, version = row.target_version, ...broken } = verdict;
+  const { id, rows } = deps.runs.orderFailed({ ...order, ...broken, version });
   writing.rows.push(...rows);
   return id;
 }

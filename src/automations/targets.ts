@@ -1,8 +1,8 @@
 import type { Agents, RunnableVersion } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
 import { isDatabaseAway } from "../platform/db/index.ts";
-import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { type BrokenStart, brokenAgent, notConnected } from "../runs/index.ts";
 import type { DueAutomation } from "./store.ts";
 
 /** What an automation would start if it were started now. */
@@ -10,14 +10,8 @@ export type Target =
   | { kind: "ready"; version: RunnableVersion }
   /** The repository cannot be read at the moment. */
   | { kind: "away"; reason: string; diagnostics: string | undefined }
-  | {
-      kind: "broken";
-      failureCode: "invalid_spec" | "connection_missing";
-      reason: string;
-      diagnostics: string | undefined;
-      /** When it is known what would be run. */
-      version?: RunnableVersion;
-    };
+  /** The version when it is known what would be run. */
+  | (BrokenStart & { version?: RunnableVersion });
 
 export interface TargetDeps {
   agents: Pick<Agents, "resolve" | "catalog">;
@@ -76,9 +70,9 @@ async function findVersion(
   try {
     return { kind: "ready", version: await agents.resolve(workspace_id, agent, target_version) };
   } catch (error) {
-    if (!(error instanceof AppError) || error.status >= 500) throw error;
-    const diagnostics = error.details === undefined ? undefined : JSON.stringify(error.details);
-    return { kind: "broken", failureCode: "invalid_spec", reason: error.message, diagnostics };
+    // Which version is wanted is known here.
+    const { version: _, ...broken } = brokenAgent(error);
+    return broken;
   }
 }
 
@@ -95,14 +89,7 @@ async function withConnections(
       version.connections,
     );
     if (missing.length === 0) return target;
-    const slugs = missing.flatMap((each) => each.slugs);
-    return {
-      kind: "broken",
-      failureCode: "connection_missing",
-      reason: `${owner} has not connected what the agent needs: ${slugs.join(", ").slice(0, 200)}.`,
-      diagnostics: JSON.stringify(missing.map(({ toolkit, slugs }) => ({ toolkit, slugs }))),
-      version,
-    };
+    return { ...notConnected(owner, missing), version };
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
     // Whether something is missing cannot be told now; the run finds out when it begins.

@@ -1,29 +1,16 @@
 import { randomBytes } from "node:crypto";
-import {
-  type DeliveryRow,
-  deliveryPrefix,
-  deliveryRow,
-  encodePayload,
-  sameDelivery,
-} from "../deliveries/index.ts";
+import { encodePayload, type KeepDeps, keepDelivery } from "../deliveries/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
-import type { Clock } from "../platform/clock.ts";
-import { type Database, isUniqueViolation, toJson } from "../platform/db/index.ts";
+import { toJson } from "../platform/db/index.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Hook, HookAnswer } from "../platform/http/index.ts";
-import type { Ids } from "../platform/ids.ts";
-import type { JobQueue } from "../platform/jobs/index.ts";
 import { eventJobKind } from "./event-job.ts";
 import type { ChatPlatforms, ChatRequest } from "./platforms/index.ts";
 import { hookPath } from "./present.ts";
 import type { ChatSecrets } from "./sealing.ts";
 import { type ChatAppRow, findCalled } from "./store.ts";
 
-export interface ReceiveDeps {
-  db: Database;
-  ids: Ids;
-  clock: Clock;
-  queue: JobQueue;
+export interface ReceiveDeps extends KeepDeps {
   secrets: ChatSecrets;
   platforms: ChatPlatforms;
 }
@@ -68,12 +55,11 @@ const notSigned = () =>
   new AppError(401, "The chat app or the request's signature is not known, or the request is too old.");
 
 async function storeEvent(
-  { db, ids, clock, queue }: ReceiveDeps,
+  deps: KeepDeps,
   app: ChatAppRow,
   { id, name, event }: Extract<ChatRequest, { kind: "event" }>,
 ): Promise<void> {
-  const row: DeliveryRow = {
-    id: ids(deliveryPrefix),
+  await keepDelivery(deps, {
     workspace_id: app.workspace_id,
     source: "chat",
     // Ids of one app's events must not stand in the way of another's.
@@ -81,20 +67,10 @@ async function storeEvent(
     sender_id: id,
     ref: app.id,
     event: name,
-    action: null,
-    ...(event.kind === "other"
-      ? { state: "ignored", reason: event.why, attempts: 1 }
-      : { state: "received", reason: null, attempts: 0 }),
-    run_id: null,
-    received_at: clock(),
-  };
-  const stored = await encodePayload(Buffer.from(toJson(event)));
-  const payload = { deliveryId: row.id, chatAppId: app.id };
-  const jobs = event.kind === "other" ? [] : [queue.row({ kind: eventJobKind, payload })];
-  try {
-    const committed = () => queue.wake(eventJobKind);
-    await db.commit({ rows: [deliveryRow(row, stored), ...jobs], committed });
-  } catch (error) {
-    if (!isUniqueViolation(error, sameDelivery)) throw error;
-  }
+    stored: await encodePayload(Buffer.from(toJson(event))),
+    next:
+      event.kind === "other"
+        ? { ignored: event.why }
+        : { kind: eventJobKind, payload: { chatAppId: app.id } },
+  });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { fromJson, toJson } from "../platform/db/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import { createNewestKept } from "../platform/newest-kept.ts";
 import type { Redactor } from "../platform/redact.ts";
 import type { Sealer } from "../platform/secrets.ts";
 import type { ChatCredentials, ChatTokens } from "./platforms/index.ts";
@@ -45,7 +46,7 @@ export function createChatSecrets({
   redactor: Redactor;
   logger: Logger;
 }): ChatSecrets {
-  const opened = new Map<string, unknown>();
+  const kept = createNewestKept<unknown>(limit);
   const context = (id: string, part: string) => `chat-apps:${id}:${part}`;
 
   function seal(id: string, part: string, secrets: Record<string, string | undefined>): string {
@@ -54,19 +55,18 @@ export function createChatSecrets({
   }
 
   function open<S extends z.ZodType>(sealed: string, where: string, schema: S): z.infer<S> | undefined {
-    const key = `${where}\n${sealed}`;
-    if (opened.has(key)) return opened.get(key) as z.infer<S>;
-    let value: z.infer<S> | undefined;
+    return kept(`${where}\n${sealed}`, () => openAnew(sealed, where, schema)) as z.infer<S> | undefined;
+  }
+
+  function openAnew<S extends z.ZodType>(sealed: string, where: string, schema: S): z.infer<S> | undefined {
     try {
-      value = fromJson(schema, sealer.open(sealed, where));
+      const value = fromJson(schema, sealer.open(sealed, where));
       for (const secret of Object.values(value as Record<string, string>)) redactor.register(secret);
+      return value;
     } catch (error) {
       logger.error({ err: error, secret: where }, "sealed secret cannot be opened; set it again");
+      return undefined;
     }
-    const [oldest] = opened.keys();
-    if (opened.size >= limit && oldest !== undefined) opened.delete(oldest);
-    opened.set(key, value);
-    return value;
   }
 
   return {

@@ -1,18 +1,14 @@
 import type { Members } from "../access/index.ts";
 import type { Agents, RunnableVersion } from "../agents/index.ts";
-import type { FailureCode } from "../frameworks/index.ts";
 import type { Database, Rows } from "../platform/db/index.ts";
-import { AppError } from "../platform/errors.ts";
 import { atLeast } from "../platform/http/index.ts";
-import type { Redactor } from "../platform/redact.ts";
-import type { Runs } from "../runs/index.ts";
+import { type BrokenStart, brokenAgent, type Runs } from "../runs/index.ts";
 
 export interface StartDeps {
   db: Database;
   agents: Pick<Agents, "resolve">;
   members: Pick<Members, "roles">;
   runs: Pick<Runs, "order" | "orderFailed">;
-  redactor: Redactor;
 }
 
 export interface Wanted {
@@ -32,13 +28,7 @@ export interface StartedRun {
   committed?: () => void;
 }
 
-interface Broken {
-  kind: "broken";
-  version: RunnableVersion | "stable" | "draft";
-  failureCode: FailureCode;
-  reason: string;
-  diagnostics?: string;
-}
+type Broken = BrokenStart & { version: RunnableVersion | "stable" | "draft" };
 
 /** Makes the run of a message: one that is queued or, when that is impossible now, one that has failed. */
 export async function startRun(deps: StartDeps, wanted: Wanted): Promise<StartedRun> {
@@ -56,20 +46,10 @@ export async function startRun(deps: StartDeps, wanted: Wanted): Promise<Started
 }
 
 function failedRun(
-  { runs, redactor }: StartDeps,
+  { runs }: StartDeps,
   order: Omit<Parameters<Runs["order"]>[0], "version">,
-  { version, failureCode, reason, diagnostics }: Broken,
+  { kind: _, ...broken }: Broken,
 ): StartedRun {
-  const details = redactor.scrub([reason, diagnostics].filter(Boolean).join("\n"));
-  const { id: runId, rows } = runs.orderFailed({ ...order, version, failureCode, details });
-  return { runId, state: "failed", reason, rows };
-}
-
-/** Why there is nothing to run. Throws what says nothing of the agent, such as a database that is away. */
-function brokenAgent(error: unknown): Broken {
-  if (!(error instanceof AppError) || error.status >= 500) throw error;
-  const broken = { kind: "broken", failureCode: "invalid_spec", reason: error.message } as const;
-  // Only the problems of a draft come with details.
-  if (error.details === undefined) return { ...broken, version: "stable" };
-  return { ...broken, version: "draft", diagnostics: JSON.stringify(error.details) };
+  const { id: runId, rows } = runs.orderFailed({ ...order, ...broken });
+  return { runId, state: "failed", reason: broken.reason, rows };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import { regularly } from "../platform/regularly.ts";
 import { postJob, sweepAfterMs } from "./demand.ts";
 import { idsToSweep, lockStatus, updateStatus } from "./store.ts";
 
@@ -35,11 +36,9 @@ export function createSweep({ db, clock, logger, queue }: SweepDeps) {
 
   return {
     sweep,
-    start(): () => void {
-      const turn = () =>
-        sweep().catch((error) => logger.warn({ err: error }, "commit statuses could not be looked at"));
-      const timer = setInterval(() => void turn(), sweepMs);
-      return () => clearInterval(timer);
-    },
+    start: () =>
+      regularly(sweepMs, sweep, (error) =>
+        logger.warn({ err: error }, "commit statuses could not be looked at"),
+      ),
   };
 }

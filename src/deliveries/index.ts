@@ -1,4 +1,5 @@
 export { deliveryEndpoints } from "./endpoints.ts";
+export { type KeepDeps, keepDelivery } from "./keep.ts";
 export { encodePayload } from "./payload.ts";
 export type { Replayer, Replayers } from "./ports.ts";
 export {

@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import { regularly } from "../platform/regularly.ts";
 import { isFinal, type Runs } from "../runs/index.ts";
 import { caseJob } from "./case-job.ts";
 import type { Closing } from "./close.ts";
@@ -53,11 +54,7 @@ export function createSweep({ db, clock, logger, queue, runs, closing }: SweepDe
   return {
     sweep,
     /** Sweeps now and then. Returns how to stop it. */
-    start(): () => void {
-      const turn = () =>
-        sweep().catch((error) => logger.warn({ err: error }, "open suites could not be looked at"));
-      const timer = setInterval(() => void turn(), sweepMs);
-      return () => clearInterval(timer);
-    },
+    start: () =>
+      regularly(sweepMs, sweep, (error) => logger.warn({ err: error }, "open suites could not be looked at")),
   };
 }

@@ -1,24 +1,10 @@
 import { Webhooks } from "@octokit/webhooks";
-import {
-  type DeliveryRow,
-  deliveryPrefix,
-  deliveryRow,
-  encodePayload,
-  sameDelivery,
-} from "../deliveries/index.ts";
-import type { Clock } from "../platform/clock.ts";
-import { type Database, isUniqueViolation } from "../platform/db/index.ts";
+import { encodePayload, type KeepDeps, keepDelivery } from "../deliveries/index.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import type { Hook, HookRequest } from "../platform/http/index.ts";
-import type { Ids } from "../platform/ids.ts";
-import type { JobQueue } from "../platform/jobs/index.ts";
 import { deliveryJobKind } from "./work-off.ts";
 
-export interface ReceiveDeps {
-  db: Database;
-  ids: Ids;
-  clock: Clock;
-  queue: JobQueue;
+export interface ReceiveDeps extends KeepDeps {
   workspaceId: string;
   /** The webhook secret of the GitHub App. */
   secret: string;
@@ -82,7 +68,7 @@ const notSigned = () =>
   );
 
 async function storeDelivery(
-  { db, ids, clock, queue, workspaceId }: ReceiveDeps,
+  deps: ReceiveDeps,
   externalId: string,
   event: string,
   bytes: Buffer,
@@ -91,26 +77,14 @@ async function storeDelivery(
   if (stored.payload.length > maxStoredBytes) {
     throw new AppError(413, "The delivery stays too large when it is compressed; send less.");
   }
-  const row: DeliveryRow = {
-    id: ids(deliveryPrefix),
-    workspace_id: workspaceId,
+  await keepDelivery(deps, {
+    workspace_id: deps.workspaceId,
     source: "github",
     external_id: externalId,
     sender_id: null,
     ref: null,
     event,
-    action: null,
-    state: "received",
-    reason: null,
-    attempts: 0,
-    run_id: null,
-    received_at: clock(),
-  };
-  const job = queue.row({ kind: deliveryJobKind, payload: { deliveryId: row.id } });
-  try {
-    const committed = () => queue.wake(deliveryJobKind);
-    await db.commit({ rows: [deliveryRow(row, stored), job], committed });
-  } catch (error) {
-    if (!isUniqueViolation(error, sameDelivery)) throw error;
-  }
+    stored,
+    next: { kind: deliveryJobKind },
+  });
 }

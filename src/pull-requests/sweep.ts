@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import { regularly } from "../platform/regularly.ts";
 import { planJob } from "./plan-job.ts";
 import { settleJob } from "./settle.ts";
 import { stuckHeads } from "./store.ts";
@@ -36,11 +37,9 @@ export function createSweep({ db, clock, logger, queue }: SweepDeps) {
   return {
     sweep,
     /** Sweeps now and then. Returns how to stop it. */
-    start(): () => void {
-      const turn = () =>
-        sweep().catch((error) => logger.warn({ err: error }, "heads on their way could not be looked at"));
-      const timer = setInterval(() => void turn(), sweepMs);
-      return () => clearInterval(timer);
-    },
+    start: () =>
+      regularly(sweepMs, sweep, (error) =>
+        logger.warn({ err: error }, "heads on their way could not be looked at"),
+      ),
   };
 }

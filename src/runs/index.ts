@@ -1,3 +1,4 @@
+export { type BrokenStart, brokenAgent, notConnected } from "./broken-start.ts";
 export { addUsd, checkSpecBudget } from "./budget.ts";
 export { type Budgets, createBudgets } from "./budgets.ts";
 export { budgetEndpoints, runEndpoints } from "./endpoints.ts";

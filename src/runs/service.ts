@@ -7,6 +7,7 @@ import { conflict, notFound, unprocessable } from "../platform/errors.ts";
 import type { Actor, StreamEvent } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
+import type { Redactor } from "../platform/redact.ts";
 import type { Budgets } from "./budgets.ts";
 import type { FollowUps } from "./ports.ts";
 import { pollMs, type RunSignals, untilEnded } from "./run-signals.ts";
@@ -38,6 +39,7 @@ export interface RunsDeps {
   ids: Ids;
   clock: Clock;
   queue: JobQueue;
+  redactor: Redactor;
   agents: Agents;
   connections: Connections;
   budgets: Pick<Budgets, "limits" | "require">;
@@ -70,8 +72,8 @@ export interface RunOrder {
 export interface FailedRunOrder extends Omit<RunOrder, "version"> {
   version: RunnableVersion | "stable" | "draft";
   failureCode: FailureCode;
-  /** For workspace admins; scrubbed by the caller. */
-  details?: string;
+  reason: string;
+  diagnostics?: string;
 }
 
 export type Runs = ReturnType<typeof createRuns>;
@@ -82,7 +84,7 @@ const idOf = ({ id }: RunRow) => id;
 export const isFinal = (run: RunRow) => run.status !== "queued" && run.status !== "running";
 
 export function createRuns(deps: RunsDeps) {
-  const { db, ids, clock, queue, agents, connections, budgets, signals, followUps, abort } = deps;
+  const { db, ids, clock, queue, redactor, agents, connections, budgets, signals, followUps, abort } = deps;
 
   /**
    * The rows of a new run and of the job that executes it. Whoever commits them calls `committed` afterwards.
@@ -98,14 +100,18 @@ export function createRuns(deps: RunsDeps) {
   }
 
   /** The rows of a run that ends `failed` when it is made: nobody executes it. */
-  function orderFailed({ failureCode, details, ...wanted }: FailedRunOrder): { id: string; rows: Rows } {
+  function orderFailed({ failureCode, reason, diagnostics, ...wanted }: FailedRunOrder): {
+    id: string;
+    rows: Rows;
+  } {
     const id = ids("run");
     const now = clock();
     const version =
       typeof wanted.version === "string"
         ? { version: wanted.version, framework: "", specSha: "", commitSha: "" }
         : wanted.version;
-    const end = { status: "failed", output: null, errorDetails: details ?? null, finishedAt: now } as const;
+    const errorDetails = redactor.scrub([reason, diagnostics].filter(Boolean).join("\n"));
+    const end = { status: "failed", output: null, errorDetails, finishedAt: now } as const;
     return { id, rows: endedRunRows(newRun(id, wanted, version, now), { ...end, failureCode }) };
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from "../platform/logger.ts";
+import { createNewestKept } from "../platform/newest-kept.ts";
 import type { Redactor } from "../platform/redact.ts";
 import type { Sealer } from "../platform/secrets.ts";
 import type { Stored } from "./model-keys.ts";
@@ -24,7 +25,7 @@ export function createSecretReader({
   redactor: Redactor;
   logger: Logger;
 }) {
-  const opened = new Map<string, NonNullable<Stored>>();
+  const kept = createNewestKept<NonNullable<Stored>>(limit);
 
   function open(sealed: string, context: string): NonNullable<Stored> {
     try {
@@ -39,13 +40,6 @@ export function createSecretReader({
 
   return (sealed: string, workspaceId: string, name: string): NonNullable<Stored> => {
     const context = sealingContext(workspaceId, name);
-    const key = `${context}\n${sealed}`;
-    const known = opened.get(key);
-    if (known) return known;
-    const stored = open(sealed, context);
-    const [oldest] = opened.keys();
-    if (opened.size >= limit && oldest !== undefined) opened.delete(oldest);
-    opened.set(key, stored);
-    return stored;
+    return kept(`${context}\n${sealed}`, () => open(sealed, context));
   };
 }

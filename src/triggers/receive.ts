@@ -1,29 +1,16 @@
 import { randomBytes } from "node:crypto";
-import {
-  type DeliveryRow,
-  deliveryPrefix,
-  deliveryRow,
-  encodePayload,
-  sameDelivery,
-} from "../deliveries/index.ts";
+import { encodePayload, type KeepDeps, keepDelivery } from "../deliveries/index.ts";
 import type { IntegrationEvent } from "../integrations/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
-import type { Clock } from "../platform/clock.ts";
-import { type Database, isUniqueViolation, toJson } from "../platform/db/index.ts";
+import { type Database, toJson } from "../platform/db/index.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import type { Hook, HookAnswer } from "../platform/http/index.ts";
-import type { Ids } from "../platform/ids.ts";
-import type { JobQueue } from "../platform/jobs/index.ts";
 import { shortLine } from "../platform/short-line.ts";
 import { findWorkspace, type Workspace } from "../workspaces/index.ts";
 import { dispatchJobKind } from "./dispatch-job.ts";
 import type { ProviderOf } from "./provider.ts";
 
-export interface ReceiveDeps {
-  db: Database;
-  ids: Ids;
-  clock: Clock;
-  queue: JobQueue;
+export interface ReceiveDeps extends KeepDeps {
   providerOf: ProviderOf;
 }
 
@@ -72,36 +59,16 @@ async function loadWorkspaces(db: Database, slugs: readonly string[]): Promise<M
   return new Map(found.flatMap((workspace) => (workspace ? [[workspace.slug, workspace] as const] : [])));
 }
 
-async function storeEvent(
-  { db, ids, clock, queue }: ReceiveDeps,
-  workspace: Workspace,
-  event: IntegrationEvent,
-): Promise<void> {
-  const row: DeliveryRow = {
-    id: ids(deliveryPrefix),
-    workspace_id: workspace.id,
+async function storeEvent(deps: KeepDeps, { id }: Workspace, event: IntegrationEvent): Promise<void> {
+  await keepDelivery(deps, {
+    workspace_id: id,
     source: "integration",
     // Ids of one workspace's provider must not stand in the way of another's.
-    external_id: `${workspace.id}/${event.id}`,
+    external_id: `${id}/${event.id}`,
     sender_id: event.id,
     ref: null,
     event: shortLine(event.triggerSlug ?? event.type ?? "", 100) || "unknown",
-    action: null,
-    state: "received",
-    reason: null,
-    attempts: 0,
-    run_id: null,
-    received_at: clock(),
-  };
-  const stored = await encodePayload(Buffer.from(toJson(event)));
-  const job = queue.row({
-    kind: dispatchJobKind,
-    payload: { deliveryId: row.id, workspaceId: workspace.id },
+    stored: await encodePayload(Buffer.from(toJson(event))),
+    next: { kind: dispatchJobKind, payload: { workspaceId: id } },
   });
-  try {
-    const committed = () => queue.wake(dispatchJobKind);
-    await db.commit({ rows: [deliveryRow(row, stored), job], committed });
-  } catch (error) {
-    if (!isUniqueViolation(error, sameDelivery)) throw error;
-  }
 }

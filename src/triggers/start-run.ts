@@ -2,14 +2,11 @@ import type { Members } from "../access/index.ts";
 import type { Agents, RunnableVersion } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
-import type { FailureCode } from "../frameworks/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx, Unit } from "../platform/db/index.ts";
-import { AppError } from "../platform/errors.ts";
 import { atLeast } from "../platform/http/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { Redactor } from "../platform/redact.ts";
-import type { Runs } from "../runs/index.ts";
+import { type BrokenStart, brokenAgent, notConnected, type Runs } from "../runs/index.ts";
 import { disableFor } from "./disable.ts";
 import { setFailing, type TriggerRow, toolsOf } from "./store.ts";
 import type { RequestSync } from "./subscription-job.ts";
@@ -23,7 +20,6 @@ export interface StartDeps {
   members: Pick<Members, "roles">;
   runs: Pick<Runs, "order" | "orderFailed">;
   dispatches: Pick<Dispatches, "failed" | "recovered">;
-  redactor: Redactor;
   requestSync: RequestSync;
 }
 
@@ -36,13 +32,7 @@ export interface StartedRun {
   unit: Unit<void> & Required<Pick<Unit<void>, "rows" | "run">>;
 }
 
-interface Broken {
-  kind: "broken";
-  version: RunnableVersion | "stable" | "draft";
-  failureCode: FailureCode;
-  reason: string;
-  diagnostics?: string;
-}
+type Broken = BrokenStart & { version: RunnableVersion | "stable" | "draft" };
 type Target = { kind: "ready"; version: RunnableVersion } | Broken;
 
 /** Makes the run of an event: one that is queued or, when that is impossible now, one that has failed. */
@@ -69,13 +59,13 @@ export async function startRun(deps: StartDeps, trigger: TriggerRow, message: st
 }
 
 function failedRun(
-  { clock, runs, dispatches, redactor, requestSync }: StartDeps,
+  { clock, runs, dispatches, requestSync }: StartDeps,
   trigger: TriggerRow,
   order: Omit<Parameters<Runs["order"]>[0], "version">,
-  { version, failureCode, reason, diagnostics }: Broken,
+  { kind: _, ...broken }: Broken,
 ): StartedRun {
-  const details = redactor.scrub([reason, diagnostics].filter(Boolean).join("\n"));
-  const { id: runId, rows } = runs.orderFailed({ ...order, version, failureCode, details });
+  const { failureCode, reason, diagnostics } = broken;
+  const { id: runId, rows } = runs.orderFailed({ ...order, ...broken });
   const fail = async (tx: Tx) => {
     // Nobody could do anything about a failure of what was deleted meanwhile.
     if (!(await setFailing(tx, trigger.id, 1))) return;
@@ -113,21 +103,5 @@ async function withConnections(
     slugs,
   );
   if (missing.length === 0) return { kind: "ready", version };
-  const lacking = missing.flatMap((each) => each.slugs).join(", ");
-  return {
-    kind: "broken",
-    version,
-    failureCode: "connection_missing",
-    reason: `${trigger.owner} has not connected what the agent needs: ${lacking.slice(0, 200)}.`,
-    diagnostics: JSON.stringify(missing.map(({ toolkit, slugs }) => ({ toolkit, slugs }))),
-  };
-}
-
-/** Why there is nothing to run. Throws what says nothing of the agent, such as a database that is away. */
-function brokenAgent(error: unknown): Broken {
-  if (!(error instanceof AppError) || error.status >= 500) throw error;
-  const broken = { kind: "broken", failureCode: "invalid_spec", reason: error.message } as const;
-  // Only the problems of a draft come with details.
-  if (error.details === undefined) return { ...broken, version: "stable" };
-  return { ...broken, version: "draft", diagnostics: JSON.stringify(error.details) };
+  return { ...notConnected(trigger.owner, missing), version };
 }

@@ -1,13 +1,10 @@
 import type { Members } from "../access/index.ts";
 import type { Agents, RunnableVersion } from "../agents/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
-import type { FailureCode } from "../frameworks/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
 import type { Database, Tx, Unit } from "../platform/db/index.ts";
-import { AppError } from "../platform/errors.ts";
 import { atLeast, type Role } from "../platform/http/index.ts";
-import type { Redactor } from "../platform/redact.ts";
-import type { Runs } from "../runs/index.ts";
+import { type BrokenStart, brokenAgent, type Runs } from "../runs/index.ts";
 import { setFailing, type WebhookRow } from "./store.ts";
 
 export interface StartDeps {
@@ -16,7 +13,6 @@ export interface StartDeps {
   members: Pick<Members, "roles">;
   runs: Pick<Runs, "order" | "orderFailed">;
   dispatches: Pick<Dispatches, "failed" | "recovered">;
-  redactor: Redactor;
 }
 
 /** A call that was accepted: what the run is told and held to. */
@@ -38,18 +34,12 @@ export interface StartedRun {
 
 type Target =
   | { kind: "ready"; version: RunnableVersion }
-  | {
-      kind: "broken";
-      version: RunnableVersion | "stable" | "draft";
-      failureCode: FailureCode;
-      reason: string;
-      diagnostics?: string;
-    };
+  | (BrokenStart & { version: RunnableVersion | "stable" | "draft" });
 
 /** Makes the run of an accepted call: one that is queued or, when that is impossible now, one that has failed. */
 export type StartRun = (call: AcceptedCall) => Promise<StartedRun>;
 
-export function createStartRun({ db, agents, members, runs, dispatches, redactor }: StartDeps): StartRun {
+export function createStartRun({ db, agents, members, runs, dispatches }: StartDeps): StartRun {
   const roleOf = createBatchLoader((keys: readonly string[]) => loadRoles(db, members, keys));
 
   async function targetOf({ workspace_id, agent, owner }: WebhookRow): Promise<Target> {
@@ -84,9 +74,9 @@ export function createStartRun({ db, agents, members, runs, dispatches, redactor
       const unit = { rows, committed, ...(webhook.failing === 1 ? { run: recover } : {}) };
       return { runId, state: "done", reason: null, unit };
     }
-    const { version, failureCode, reason, diagnostics } = target;
-    const details = redactor.scrub([reason, diagnostics].filter(Boolean).join("\n"));
-    const { id: runId, rows } = runs.orderFailed({ ...order, version, failureCode, details });
+    const { kind: _, ...broken } = target;
+    const { reason, diagnostics } = broken;
+    const { id: runId, rows } = runs.orderFailed({ ...order, ...broken });
     const fail = async (tx: Tx) => {
       // Nobody could do anything about a failure of what was deleted meanwhile.
       if (!(await setFailing(tx, webhook.id, 1))) return;
@@ -111,13 +101,4 @@ async function loadRoles(
       found.set(`${workspaceId}\n${login}`, role);
   }
   return found;
-}
-
-/** Why there is nothing to run. Throws what says nothing of the agent, such as a database that is away. */
-function brokenAgent(error: unknown): Target {
-  if (!(error instanceof AppError) || error.status >= 500) throw error;
-  const broken = { kind: "broken", failureCode: "invalid_spec", reason: error.message } as const;
-  // Only the problems of a draft come with details.
-  if (error.details === undefined) return { ...broken, version: "stable" };
-  return { ...broken, version: "draft", diagnostics: JSON.stringify(error.details) };
 }

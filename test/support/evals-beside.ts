@@ -46,11 +46,12 @@ export function evalsBeside(
   }: { clock?: Clock; statusPosts?: StatusPosts } = {},
 ): EvalsBeside {
   const ids = createIds();
-  const logger = createLogger("silent", createRedactor());
+  const redactor = createRedactor();
+  const logger = createLogger("silent", redactor);
   const queue = createJobQueue(db, ids, Date.now);
   const connections = createConnections([createBuiltinTools({ clock, readFile: unused })]);
   const agents = createAgents({ db, schemas: frameworkSpecs, knownSlugs: async () => new Set() });
-  const shared = { db, ids, clock, logger, queue, agents, connections };
+  const shared = { db, ids, clock, logger, redactor, queue, agents, connections };
   const runs = createRuns({
     ...shared,
     budgets: createBudgets({ ...shared, limits: async () => unused() }),
