@@ -22,6 +22,15 @@ export type Claim = Pick<JobRow, "id" | "attempt" | "claim">;
 const claimed = (q: Queryable, { id, attempt, claim }: Claim) =>
   q("jobs").where({ id, attempt, claim, state: "running" });
 
+/** Which of the kinds have a job that is due: one statement for all of them, since every process asks all the time. */
+export async function dueKinds(db: Database, kinds: readonly string[]): Promise<string[]> {
+  if (kinds.length === 0) return [];
+  const due = `(select kind from jobs where state = 'queued' and kind = ? and run_at <= ${db.nowSql} limit 1) as ??`;
+  const columns = kinds.map((kind, index) => db.read.raw(due, [kind, `due${index}`]));
+  const found: Record<string, string | null> | undefined = await db.read.select(columns).first();
+  return Object.values(found ?? {}).filter((kind) => kind !== null);
+}
+
 /** Candidates for a claim, oldest first; another process may take them before the claim does. */
 export async function dueJobs(db: Database, kind: string, limit: number): Promise<JobRow[]> {
   return db

@@ -10,6 +10,7 @@ import { createRecovery } from "./recovery.ts";
 import {
   claimJobs,
   dueJobs,
+  dueKinds,
   holdJob,
   type JobRow,
   removeJob,
@@ -310,8 +311,13 @@ export function createWorker(options: WorkerOptions): Worker {
       kinds.set(kind.kind, kind as unknown as JobKind);
     },
     start() {
-      const lookAtAll = () => {
-        for (const kind of kinds.values()) look(kind);
+      const lookAtAll = async () => {
+        const able = [...kinds.values()].filter((kind) => free(kind) > 0);
+        const due = await dueKinds(
+          db,
+          able.map(({ kind }) => kind),
+        );
+        for (const kind of able) if (due.includes(kind.kind)) look(kind);
       };
       queue.onWake((name) => {
         const kind = kinds.get(name);
@@ -323,7 +329,7 @@ export function createWorker(options: WorkerOptions): Worker {
       every(options.renewMs ?? 10_000, "renewing leases", renew);
       every(Math.min(1_000, abandonMs / 4), "watching leases", abandonUnrenewed);
       every(options.sweepMs ?? 10_000, "looking for lost jobs", sweep);
-      lookAtAll();
+      for (const kind of kinds.values()) look(kind);
     },
     async stop(graceMs) {
       stopping = true;
