@@ -1,4 +1,4 @@
-import { alongIndex, type Queryable, type Tx } from "../platform/db/index.ts";
+import { alongIndex, type Queryable, type Tx, valueById } from "../platform/db/index.ts";
 import type { AutomationStatus, ListAutomations, Overlap, TargetVersion } from "./schema.ts";
 
 /** What the scheduler writes of an automation; instants in epoch milliseconds. */
@@ -176,14 +176,11 @@ export async function saveStates(tx: Tx, states: readonly Change[]): Promise<voi
 
 type Change = { row: AutomationRow; state: AutomationState };
 
-/** One value for all of them where they agree, else a choice by id. */
-function choose(tx: Tx, states: readonly Change[], pick: (change: Change) => string | number | null) {
-  const values = states.map(pick);
-  const [first = null] = values;
-  if (values.every((value) => value === first)) return first;
-  const choices = states.flatMap((change, index) => [change.row.id, values[index] ?? null]);
-  return tx.raw(`case id ${"when ? then ? ".repeat(states.length)}end`, choices);
-}
+const choose = (tx: Tx, states: readonly Change[], pick: (change: Change) => string | number | null) =>
+  valueById(
+    tx,
+    states.map((change) => [change.row.id, pick(change)]),
+  );
 
 /** Has what waits for the repository looked at now. Returns how many that are. */
 export async function retryWaiting(tx: Tx, workspaceId: string, now: number): Promise<number> {

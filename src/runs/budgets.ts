@@ -24,7 +24,14 @@ import {
   toNano,
 } from "./budget.ts";
 import { createBudgetReport } from "./budget-report.ts";
-import { addSpending, insertNotice, isNoticed, storedCost, sumsOf } from "./spending-store.ts";
+import {
+  type Addition,
+  addSpending,
+  insertNotice,
+  isNoticed,
+  storedCosts,
+  sumsOf,
+} from "./spending-store.ts";
 import type { RunRow, RunSpending } from "./store.ts";
 
 export interface BudgetsDeps {
@@ -50,10 +57,12 @@ export interface RunGuard {
 }
 
 interface Keeping {
+  run: Spender & { id: string };
   spending: RunSpending;
   /** Epoch milliseconds. */
   at: number;
   ended: boolean;
+  /** Nothing of its cost was ever stored, which saves looking. */
   fresh: boolean;
 }
 
@@ -162,29 +171,42 @@ export function createBudgets(deps: BudgetsDeps) {
   }
 
   /**
-   * Stores by `write` what a run has cost so far, and adds to the sums as much of it as was not stored before: the
-   * sums hold what the rows of runs say. `fresh`: nothing of it was ever stored, which saves looking. `write` answers
-   * false when this attempt's result does not count.
+   * Stores by `write` what runs have cost so far, and adds to the sums as much of it as was not stored before: the
+   * sums hold what the rows of runs say. `write` answers false when one of these results does not count.
    */
-  async function keep(
-    tx: Tx,
-    run: Spender & { id: string },
-    { spending: { model, costUsd }, at, ended, fresh }: Keeping,
-    write: () => Promise<boolean>,
-  ): Promise<boolean> {
-    const cost = costUsd ?? 0;
-    const before = cost > 0 && !fresh ? await storedCost(tx, run.id) : 0;
+  async function keep(tx: Tx, kept: readonly Keeping[], write: () => Promise<boolean>): Promise<boolean> {
+    const seen = kept.filter(({ spending, fresh }) => (spending.costUsd ?? 0) > 0 && !fresh);
+    const before = await storedCosts(
+      tx,
+      seen.map(({ run }) => run.id),
+    );
     if (!(await write())) return false;
-    const nanoUsd = Math.max(0, toNano(cost) - toNano(before));
-    const unpricedRuns = ended && model !== null && costUsd === null ? 1 : 0;
-    if (nanoUsd === 0 && unpricedRuns === 0) return true;
-    const { workspace_id: workspaceId, agent, run_as: runAs } = run;
-    const accounts = accountsOf({ agent, runAs }, at);
-    await addSpending(tx, { workspaceId, accounts, shard }, { nanoUsd, unpricedRuns });
+    await addSpending(tx, additionsOf(kept, before), shard);
     return true;
   }
 
   return { limits, guard, require, keep, report: createBudgetReport(deps) };
+}
+
+/** What is new of these costs, summed up for each account. */
+function additionsOf(kept: readonly Keeping[], before: ReadonlyMap<string, number>): Addition[] {
+  const sums = new Map<string, Addition>();
+  for (const { run, spending, at, ended } of kept) {
+    const { model, costUsd } = spending;
+    const nanoUsd = Math.max(0, toNano(costUsd ?? 0) - toNano(before.get(run.id) ?? 0));
+    const unpricedRuns = ended && model !== null && costUsd === null ? 1 : 0;
+    if (nanoUsd === 0 && unpricedRuns === 0) continue;
+    for (const account of accountsOf({ agent: run.agent, runAs: run.run_as }, at)) {
+      const key = sumKey(run.workspace_id, account);
+      const sum = sums.get(key) ?? { workspaceId: run.workspace_id, account, nanoUsd: 0, unpricedRuns: 0 };
+      sums.set(key, {
+        ...sum,
+        nanoUsd: sum.nanoUsd + nanoUsd,
+        unpricedRuns: sum.unpricedRuns + unpricedRuns,
+      });
+    }
+  }
+  return [...sums.values()];
 }
 
 const sumKey = (workspaceId: string, { scope, name, period }: Account) =>

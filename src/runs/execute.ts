@@ -4,7 +4,7 @@ import { type AgentSpec, type FrameworkRunner, RunFailure, type RunTool } from "
 import { costUsd } from "../models/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
 import type { Clock } from "../platform/clock.ts";
-import { afterCommit, type Database, isAway, type Tx } from "../platform/db/index.ts";
+import { afterCommit, type Database, isAway, step, type Tx } from "../platform/db/index.ts";
 import { errorText } from "../platform/errors.ts";
 import { type Job, type JobKind, type JobQueue, LeaseLost } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -21,7 +21,7 @@ import {
   cancelRequested,
   countToolCall,
   endIdleRuns,
-  endRun,
+  endRuns,
   finalEvent,
   findRuns,
   keepEvents,
@@ -78,6 +78,12 @@ interface Execution {
   storedUsd: number;
   /** Nothing of it can have been stored. */
   fresh: boolean;
+}
+
+/** A run whose end is to be stored. */
+interface Ended extends Pick<Execution, "run" | "spending" | "fresh"> {
+  attempt: number;
+  end: RunEnd;
 }
 
 export interface Executor {
@@ -224,7 +230,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     execution.fresh = false;
     const rows = trace.take();
     const count = (tx: Tx) =>
-      deps.budgets.keep(tx, run, { spending, at: clock(), ended: false, fresh: false }, () =>
+      deps.budgets.keep(tx, [{ run, spending, at: clock(), ended: false, fresh: false }], () =>
         countToolCall(tx, run.id, job.attempt, spending),
       );
     // An earlier try whose commit was in doubt may have stored the events.
@@ -269,6 +275,13 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     };
   }
 
+  /** Runs that end at the same moment are stored together. */
+  function storeEnds(tx: Tx, ended: readonly Ended[]): Promise<boolean> {
+    const kept = ended.map(({ end, ...rest }) => ({ ...rest, at: end.finishedAt, ended: true }));
+    const endings = ended.map(({ run, ...rest }) => ({ ...rest, id: run.id }));
+    return deps.budgets.keep(tx, kept, () => endRuns(tx, endings));
+  }
+
   async function finish({ run, job, trace, spending, fresh }: Execution, end: RunEnd): Promise<void> {
     trace.add({
       type: "run.finished",
@@ -278,18 +291,14 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const followUps = deps.followUps(run);
     const rows = [...trace.take(), ...followUps.map(deps.queue.row)];
     await trace.settled();
-    const store = async (tx: Tx) => {
-      const write = () => endRun(tx, run.id, job.attempt, end, spending);
-      const kept = { spending, at: end.finishedAt, ended: true, fresh };
-      if (!(await deps.budgets.keep(tx, run, kept, write)))
-        throw new LeaseLost(`Run ${run.id} was taken over.`);
-      await job.complete(tx);
-    };
+    const ended = { run, attempt: job.attempt, end, spending, fresh };
+    const takenOver = () => new LeaseLost(`Run ${run.id} was taken over.`);
+    const steps = [step(storeEnds, ended, takenOver), job.completion()];
     const committed = () => {
       signals.notify(run.id);
       for (const { kind } of followUps) deps.queue.wake(kind);
     };
-    await whileAway(job.signal, () => db.commit({ run: store, rows, committed }));
+    await whileAway(job.signal, () => db.commit({ steps, rows, committed }));
     deps.ended(end.status, end.failureCode);
   }
 

@@ -17,20 +17,30 @@ interface SumRow extends Account {
 
 const key = ["workspace_id", "period", "scope", "name", "shard"] as const;
 
-/** Adds the cost of a run to its sums, to the rows of the caller's shard. */
-export async function addSpending(
-  tx: Tx,
-  { workspaceId, accounts, shard }: { workspaceId: string; accounts: readonly Account[]; shard: number },
-  { nanoUsd, unpricedRuns }: { nanoUsd: number; unpricedRuns: number },
-): Promise<void> {
-  const rows = accounts.map((account) => ({
+/** What is to be added to one sum. */
+export interface Addition {
+  workspaceId: string;
+  account: Account;
+  nanoUsd: number;
+  unpricedRuns: number;
+}
+
+/** Adds costs to their sums, to the rows of the caller's shard. Each sum is named once. */
+export async function addSpending(tx: Tx, additions: readonly Addition[], shard: number): Promise<void> {
+  // Where the same is added one statement says it in words that all engines know, and most often it is the same.
+  const alike = Map.groupBy(additions, ({ nanoUsd, unpricedRuns }) => `${nanoUsd} ${unpricedRuns}`);
+  for (const some of alike.values()) await addAlike(tx, some, shard);
+}
+
+async function addAlike(tx: Tx, additions: readonly Addition[], shard: number): Promise<void> {
+  const rows = additions.map(({ workspaceId, account, nanoUsd, unpricedRuns }) => ({
     workspace_id: workspaceId,
     ...account,
     shard,
     nano_usd: nanoUsd,
     unpriced_runs: unpricedRuns,
   }));
-  // What is added is the same for all of them, so one statement says it in words that all engines know.
+  const [{ nanoUsd, unpricedRuns } = { nanoUsd: 0, unpricedRuns: 0 }] = additions;
   await tx("spending")
     .insert(rows)
     .onConflict([...key])
@@ -63,9 +73,13 @@ export async function sumsOf(
   }));
 }
 
-/** What a run's stored cost is, in dollars: as much of it as was added to the sums. */
-export async function storedCost(q: Queryable, runId: string): Promise<number> {
-  return Number((await q("runs").where({ id: runId }).first("cost_usd"))?.cost_usd ?? 0);
+/** What the stored costs of runs are, in dollars: as much of them as was added to the sums. */
+export async function storedCosts(q: Queryable, runIds: readonly string[]): Promise<Map<string, number>> {
+  if (runIds.length === 0) return new Map();
+  const rows: { id: string; cost_usd: number | null }[] = await q("runs")
+    .whereIn("id", runIds)
+    .select("id", "cost_usd");
+  return new Map(rows.map(({ id, cost_usd }) => [id, Number(cost_usd ?? 0)]));
 }
 
 export interface Notice extends Account {

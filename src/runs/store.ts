@@ -1,6 +1,6 @@
 import type { FailureCode } from "../frameworks/index.ts";
 import type { TokenUsage } from "../models/index.ts";
-import { alongIndex, type Queryable, type Rows, type Tx } from "../platform/db/index.ts";
+import { alongIndex, type Queryable, type Rows, type Tx, valueById } from "../platform/db/index.ts";
 import type { ListRuns, RunStatus, RunTrigger } from "./schema.ts";
 
 /** A row of `runs`. */
@@ -219,18 +219,58 @@ export async function countToolCall(
   return changed === 1;
 }
 
-/** Stores the end of a run. False: this attempt's result does not count. */
-export async function endRun(
-  tx: Tx,
-  id: string,
-  attempt: number,
-  end: RunEnd,
-  spending: RunSpending,
-): Promise<boolean> {
-  const changed = await tx("runs")
-    .where({ id, attempt, status: "running" })
-    .update({ ...endColumns(end), ...spendingColumns(spending) });
-  return changed === 1;
+/** How an attempt of a run's job leaves the run. */
+export interface RunEnding extends RunAttempt {
+  end: RunEnd;
+  spending: RunSpending;
+}
+
+/** Runs that one statement ends at the most: it says every value of each. */
+const endsAtOnce = 50;
+
+/** Characters of an answer or of details that are worth a statement of their own. */
+const longText = 64 * 1024;
+
+/** Stores the ends of runs. False: the result of one of these attempts does not count. */
+export async function endRuns(tx: Tx, endings: readonly RunEnding[]): Promise<boolean> {
+  let ended = 0;
+  for (const alike of endedTogether(endings)) {
+    const [{ attempt }] = alike;
+    const ids = alike.map(({ id }) => id);
+    const query = tx("runs").whereIn("id", ids).where({ attempt, status: "running" });
+    ended += await query.update(endingColumns(tx, alike));
+  }
+  return ended === endings.length;
+}
+
+type Together = [RunEnding, ...RunEnding[]];
+
+function* endedTogether(endings: readonly RunEnding[]): Generator<Readonly<Together>> {
+  const open = new Map<number, Together>();
+  for (const ending of endings) {
+    const { output, errorDetails } = ending.end;
+    const alike = open.get(ending.attempt);
+    if ((output?.length ?? 0) + (errorDetails?.length ?? 0) > longText) yield [ending];
+    else if (alike === undefined) open.set(ending.attempt, [ending]);
+    else if (alike.push(ending) === endsAtOnce) {
+      open.delete(ending.attempt);
+      yield alike;
+    }
+  }
+  yield* open.values();
+}
+
+function endingColumns(tx: Tx, endings: readonly RunEnding[]) {
+  const each = endings.map(({ id, end, spending }) => {
+    return [id, { ...endColumns(end), ...spendingColumns(spending) }] as const;
+  });
+  const names = Object.keys(each[0]?.[1] ?? {}) as (keyof (typeof each)[number][1])[];
+  const value = (name: (typeof names)[number]) =>
+    valueById(
+      tx,
+      each.map(([id, columns]) => [id, columns[name]]),
+    );
+  return Object.fromEntries(names.map((name) => [name, value(name)]));
 }
 
 /** Ends runs that nobody executes. Returns how many of them had not ended already. */

@@ -11,6 +11,7 @@ import {
 } from "../../src/evals/index.ts";
 import { frameworkSpecs, loadFramework } from "../../src/frameworks/index.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
+import { step } from "../../src/platform/db/index.ts";
 import { createIds } from "../../src/platform/ids.ts";
 import { createJobQueue } from "../../src/platform/jobs/index.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -86,6 +87,7 @@ export function evalsBeside(
         attempt: 1,
         signal: new AbortController().signal,
         complete,
+        completion: () => step(() => complete().then(() => true), undefined, unused),
         hold: async () => {},
       }),
     serve: () => startApi(evalEndpoints(evals), { db, ...access }),

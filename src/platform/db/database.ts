@@ -104,12 +104,12 @@ export function openDatabase(config: DatabaseConfig): Database {
 
 /**
  * What callers wait for (plain rows) is not held up by what workers write (units with statements of their
- * own, which take a round trip each).
+ * own, which take a round trip each, and steps).
  */
 function createLanes(options: GroupCommitOptions): Database["commit"] {
   const intake = createGroupCommit(options);
   const work = createGroupCommit(options);
-  return (unit) => (unit.run ? work(unit) : intake(unit));
+  return (unit) => (unit.run || unit.steps ? work(unit) : intake(unit));
 }
 
 function openPools(config: DatabaseConfig): { read: Knex; writer: Knex } {

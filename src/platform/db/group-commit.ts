@@ -6,12 +6,34 @@ import { CommitInDoubt, isDatabaseAway, isUniqueViolation } from "./db-errors.ts
 export type Rows = ReadonlyArray<{ table: string; row: Readonly<Record<string, unknown>> }>;
 
 /**
+ * A change that many units make alike, such as ending a run: made for all units of a transaction together, in as few
+ * statements as that takes.
+ */
+export interface Step {
+  /** Makes the change for each of the items. False: not for every one of them, and then none counts. */
+  readonly apply: (tx: Tx, items: readonly never[]) => Promise<boolean>;
+  readonly item: unknown;
+  /** What the unit fails with when the change cannot be made for its item. */
+  refused(): Error;
+}
+
+/** A step of that item. Steps are made together when `apply` is the same function. */
+export function step<I>(
+  apply: (tx: Tx, items: readonly I[]) => Promise<boolean>,
+  item: I,
+  refused: () => Error,
+): Step {
+  return { apply, item, refused };
+}
+
+/**
  * A piece of work that shares a transaction with others that are asked for at the same moment. It may be
  * run more than once before it is committed, so `run` changes nothing but the database.
  */
 export interface Unit<T> {
-  /** Statements; the rows of the unit are inserted after them. */
+  /** Statements; the steps of the unit come after them, and its rows at the end. */
   run?: (tx: Tx) => Promise<T>;
+  steps?: readonly Step[];
   /** Merged with the other units' rows into one insert for each table. */
   rows?: Rows;
   /** Called when the transaction is committed. */
@@ -59,7 +81,14 @@ export function createGroupCommit({ transaction, insert, exists, size }: GroupCo
   async function runTogether(tx: Tx, group: readonly Waiting[], results: unknown[]): Promise<void> {
     results.length = 0;
     for (const { unit } of group) results.push(unit.run ? await unit.run(tx) : undefined);
+    for (const alike of mergeSteps(group)) await applyTogether(tx, alike);
     for (const [table, rows] of mergeRows(group)) await insert(tx, table, rows);
+  }
+
+  async function applyTogether(tx: Tx, alike: Alike): Promise<void> {
+    const items = alike.map(({ item }) => item as never);
+    // Which of several was refused is found out by trying each alone.
+    if (!(await alike[0].apply(tx, items))) throw alike[0].refused();
   }
 
   async function settleFailed(
@@ -142,6 +171,18 @@ export function callHook(hook: () => void): void {
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error));
   }
+}
+
+type Alike = readonly [Step, ...Step[]];
+
+function mergeSteps(group: readonly Waiting[]): Iterable<Alike> {
+  const steps = new Map<Step["apply"], [Step, ...Step[]]>();
+  for (const each of group.flatMap(({ unit }) => unit.steps ?? [])) {
+    const alike = steps.get(each.apply);
+    if (alike) alike.push(each);
+    else steps.set(each.apply, [each]);
+  }
+  return steps.values();
 }
 
 function mergeRows(group: readonly Waiting[]) {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Tx } from "../db/index.ts";
+import type { Step, Tx } from "../db/index.ts";
 import type { Backoff } from "./backoff.ts";
 
 /** A claimed job as its handler sees it. */
@@ -12,6 +12,8 @@ export interface Job<P> {
   signal: AbortSignal;
   /** Ends the job in the handler's transaction. Throws LeaseLost, which rolls that transaction back. */
   complete(tx: Tx): Promise<void>;
+  /** The same as a step of a commit that has nothing to look at: done together for the jobs that end at the same moment. */
+  completion(): Step;
   /** Makes sure, until the transaction ends, that nobody else has the job. Throws LeaseLost. */
   hold(tx: Tx): Promise<void>;
 }

@@ -96,9 +96,16 @@ export async function renewLeases(
   });
 }
 
-/** Deletes a finished job. False: the lease was lost and the work must not count. */
-export async function removeJob(tx: Tx, job: Claim): Promise<boolean> {
-  return (await claimed(tx, job).delete()) === 1;
+/** Deletes finished jobs. False: one of the leases was lost, and its work must not count. */
+export async function removeJobs(tx: Tx, jobs: readonly Claim[]): Promise<boolean> {
+  let removed = 0;
+  for (const [claim, ofClaim] of Map.groupBy(jobs, (job) => job.claim)) {
+    for (const [attempt, alike] of Map.groupBy(ofClaim, (job) => job.attempt)) {
+      const ids = alike.map(({ id }) => id);
+      removed += await tx("jobs").whereIn("id", ids).where({ claim, attempt, state: "running" }).delete();
+    }
+  }
+  return removed === jobs.length;
 }
 
 /** Locks the job for the rest of the transaction. False: the lease was lost. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type Database, isDatabaseAway } from "../db/index.ts";
+import { type Database, isDatabaseAway, step } from "../db/index.ts";
 import { AppError, errorText } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
@@ -13,7 +13,7 @@ import {
   dueKinds,
   holdJob,
   type JobRow,
-  removeJob,
+  removeJobs,
   renewLeases,
   requeueJob,
   undoClaim,
@@ -210,8 +210,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   async function runHandler({ row, definition, controller }: Held): Promise<void> {
     let completed = false;
+    const lost = () => new LeaseLost(`Job ${row.id} is no longer held under attempt ${row.attempt}.`);
     const fence = (kept: boolean) => {
-      if (!kept) throw new LeaseLost(`Job ${row.id} is no longer held under attempt ${row.attempt}.`);
+      if (!kept) throw lost();
     };
     await definition.handle({
       id: row.id,
@@ -219,12 +220,16 @@ export function createWorker(options: WorkerOptions): Worker {
       attempt: row.attempt,
       signal: controller.signal,
       async complete(tx) {
-        fence(await removeJob(tx, row));
+        fence(await removeJobs(tx, [row]));
         completed = true;
+      },
+      completion() {
+        completed = true;
+        return step(removeJobs, row, lost);
       },
       hold: async (tx) => fence(await holdJob(tx, row)),
     });
-    if (!completed) await db.commit({ run: async (tx) => fence(await removeJob(tx, row)) });
+    if (!completed) await db.commit({ steps: [step(removeJobs, row, lost)] });
   }
 
   async function afterFailure(

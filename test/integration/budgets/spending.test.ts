@@ -76,7 +76,7 @@ describe.each(databases())("spending on %s", (engine) => {
   ) {
     return db.commit({
       run: (tx) =>
-        budgets.keep(tx, run, { spending: spending(costUsd), at, ended: true, fresh: false }, async () => {
+        budgets.keep(tx, [{ run, spending: spending(costUsd), at, ended: true, fresh: false }], async () => {
           await tx("runs").where({ id: run.id }).update({ cost_usd: costUsd });
           return true;
         }),
@@ -121,8 +121,7 @@ describe.each(databases())("spending on %s", (engine) => {
       database.db.transaction((tx) =>
         budgets.keep(
           tx,
-          run,
-          { spending: spending(costUsd), at: time.now, ended, fresh: false },
+          [{ run, spending: spending(costUsd), at: time.now, ended, fresh: false }],
           async () => {
             await tx("runs").where({ id: run.id }).update({ cost_usd: costUsd });
             return true;
@@ -154,8 +153,7 @@ describe.each(databases())("spending on %s", (engine) => {
     const kept = await database.db.transaction((tx) =>
       budgets.keep(
         tx,
-        run,
-        { spending: spending(5), at: time.now, ended: true, fresh: false },
+        [{ run, spending: spending(5), at: time.now, ended: true, fresh: false }],
         async () => false,
       ),
     );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Database, isUniqueViolation } from "../../../src/platform/db/index.ts";
+import { type Database, isUniqueViolation, step, type Tx } from "../../../src/platform/db/index.ts";
 import { databases, emptyTables, useDatabase } from "../../support/databases.ts";
 
 const workspaceRow = (n: number | string) => ({
@@ -71,6 +71,28 @@ describe.each(databases())("group commit on %s", (engine) => {
     expect((await warning).message).toBe("hook failed");
   });
 
+  it("makes a step once for all units that have it, between their statements and their rows", async () => {
+    const { db } = database;
+    const seen: (string | readonly number[])[] = [];
+    const count = async (_tx: Tx, items: readonly number[]) => {
+      seen.push([...items]);
+      return true;
+    };
+    const other = async (tx: Tx, slugs: readonly string[]) => {
+      seen.push(`${slugs} with ${(await tx("workspaces").pluck("id")).join()}`);
+      return true;
+    };
+    const refused = () => new Error("refused");
+    const run = async () => void seen.push("run");
+    await Promise.all([
+      db.commit({ steps: [step(count, 1, refused), step(other, "a", refused)], rows: [workspaceRow(1)] }),
+      db.commit({ run, steps: [step(count, 2, refused)], rows: [workspaceRow(2)] }),
+      db.commit({ steps: [step(count, 3, refused), step(count, 4, refused)] }),
+    ]);
+    expect(seen).toEqual(["run", [1, 2, 3, 4], "a with "]);
+    expect(await stored(db)).toEqual(["wsp_1", "wsp_2"]);
+  });
+
   it("stores every column of rows that name different ones", async () => {
     const { db } = database;
     const job = { kind: "k", payload: "1", state: "queued", run_at: 1, attempt: 0, created_at: 1 };
@@ -98,12 +120,18 @@ describe.each(databases())("group commit on %s", (engine) => {
   it("answers every caller according to its own unit, and keeps the rows of the fulfilled ones", async () => {
     const unit = fc.record({
       key: fc.integer({ min: 0, max: 12 }),
-      fails: fc.constantFrom("no", "no", "no", "before", "constraint"),
+      fails: fc.constantFrom("no", "no", "no", "before", "step", "constraint"),
       later: fc.boolean(),
     });
     const property = fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 25 }), async (units) => {
       const { db } = database;
       await emptyTables(db);
+      // Notes what it does, so that what a step did for others has to be undone with it.
+      const note = async (tx: Tx, items: readonly { n: number; fails: string }[]) => {
+        const rows = items.map(({ n }) => workspaceRow(`noted_${n}`).row);
+        await tx("workspaces").insert(rows);
+        return !items.some(({ fails }) => fails === "step");
+      };
       const answers = units.map(async ({ key, fails, later }, n) => {
         if (later) await new Promise((resolve) => setImmediate(resolve));
         const row = { id: `wsp_${n}`, slug: `slug-${key}`, created_at: fails === "constraint" ? null : 1 };
@@ -111,11 +139,16 @@ describe.each(databases())("group commit on %s", (engine) => {
           if (fails === "before") throw new Error("refused");
           return n;
         };
-        return db.commit({ run, rows: [{ table: "workspaces", row }] });
+        const steps = [step(note, { n, fails }, () => new Error(`refused ${n}`))];
+        return db.commit({ run, steps, rows: [{ table: "workspaces", row }] });
       });
       const results = await Promise.allSettled(answers);
       const fulfilled = results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-      expect((await stored(db)).sort()).toEqual(fulfilled.map((n) => `wsp_${n}`).sort());
+      const kept = fulfilled.flatMap((n) => [`wsp_${n}`, `wsp_noted_${n}`]);
+      expect((await stored(db)).sort()).toEqual(kept.sort());
+      for (const [n, each] of results.entries()) {
+        if (units[n]?.fails === "step") expect(each).toMatchObject({ reason: { message: `refused ${n}` } });
+      }
       // Of those that may be stored exactly one of each key is; those that may not are refused.
       const possible = new Set(units.filter(({ fails }) => fails === "no").map(({ key }) => key));
       expect(fulfilled.map((n) => units[n]?.key).sort()).toEqual([...possible].sort());

@@ -128,7 +128,7 @@ const commands = fc.commands(
   [
     fc.constantFrom(null, null, "x", "y").map(enqueue),
     fc.integer({ min: 1, max: 3 }).map(claim),
-    pick.map((n) => fenced("complete", n, (_db, tx, row) => store.removeJob(tx, row), { state: "gone" })),
+    pick.map((n) => fenced("complete", n, (_db, tx, row) => store.removeJobs(tx, [row]), { state: "gone" })),
     pick.map((n) =>
       fenced("fail", n, (db, tx, row) => store.requeueJob(db, tx, row, 0, "failed"), { state: "queued" }),
     ),
