@@ -103,6 +103,16 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
     };
   }
 
+  /** Throws 404 for an unknown agent, 422 for tools that its spec does not name. Null stands for all that it names. */
+  async function requireTools(user: User, name: string, tools: readonly string[] | null): Promise<void> {
+    const { connections } = await get(user, name);
+    const foreign = tools?.filter((slug) => !connections.includes(slug)) ?? [];
+    if (foreign.length > 0)
+      throw unprocessable(`The agent ${name} does not name these tools; choose out of its connections.`, {
+        tools: foreign,
+      });
+  }
+
   async function catalog(workspaceId: string): Promise<Catalog> {
     return presentCatalog(await findCatalog(db.read, workspaceId));
   }
@@ -183,7 +193,7 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
 
   const count = (workspaceId: string) => countAgents(db.read, workspaceId);
 
-  return { list, get, catalog, count, resolve, spec, draftEvals, check, keep, schemas };
+  return { list, get, requireTools, catalog, count, resolve, spec, draftEvals, check, keep, schemas };
 }
 
 interface Claimants {

@@ -1,11 +1,11 @@
-import type { Access } from "../access/index.ts";
+import { type Access, holdOwner, requireMayName, requireOwn } from "../access/index.ts";
 import type { Agents } from "../agents/index.ts";
 import type { Connections } from "../connections/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { afterCommit, type Database, insertAll, type Tx } from "../platform/db/index.ts";
-import { conflict, forbidden, notFound, unprocessable } from "../platform/errors.ts";
-import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
+import { conflict, notFound } from "../platform/errors.ts";
+import { type Actor, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Runs } from "../runs/index.ts";
@@ -70,15 +70,8 @@ export function createAutomations(deps: AutomationsDeps) {
   async function lockOwn(tx: Tx, actor: Actor, id: string): Promise<AutomationRow> {
     const row = await lockAutomation(tx, actor.workspaceId, id);
     if (!row) throw unknownAutomation();
-    requireControl(actor, row);
+    requireOwn(actor, row.owner, "automation");
     return row;
-  }
-
-  /** Throws 422 unless the member may run agents, which is what automations do in their owner's name. */
-  async function requireOwner(tx: Tx, workspaceId: string, login: string): Promise<void> {
-    const role = await members.hold(tx, workspaceId, login);
-    if (role === undefined || !atLeast(role, "operator"))
-      throw unprocessable(`${login} is no member with the role operator; name another owner.`);
   }
 
   /** Throws 404 for an unknown agent, 422 for one that cannot be run. */
@@ -89,7 +82,7 @@ export function createAutomations(deps: AutomationsDeps) {
     requireMayName(actor, owner);
     const schedule = requireSchedule(schedules, body.schedule, body.timezone, now);
     const { version } = await agents.resolve(workspaceId, body.agent, body.targetVersion);
-    await requireOwner(tx, workspaceId, owner);
+    await holdOwner(members, tx, workspaceId, owner);
     const next = body.enabled ? (schedule.nextAfter(now) ?? null) : null;
     const row: AutomationRow = {
       id: ids("aut"),
@@ -123,7 +116,7 @@ export function createAutomations(deps: AutomationsDeps) {
     if (body.enabled !== undefined) wanted.paused_reason = null;
     const wasOn = row.enabled === 1 && row.paused_reason === null;
     const turnsOn = !wasOn && wanted.enabled === 1 && wanted.paused_reason === null;
-    if (owner !== row.owner || turnsOn) await requireOwner(tx, workspace_id, owner);
+    if (owner !== row.owner || turnsOn) await holdOwner(members, tx, workspace_id, owner);
     const next = Object.assign(wanted, await reschedule(tx, row, wanted, now));
     next.updated_at = now;
     await updateAutomation(tx, id, next);
@@ -168,7 +161,7 @@ export function createAutomations(deps: AutomationsDeps) {
    */
   async function prepareRun(actor: Actor, id: string) {
     const row = await get(actor.workspaceId, id);
-    requireControl(actor, row);
+    requireOwn(actor, row.owner, "automation");
     const { agent, owner, workspace_id: workspaceId, message } = row;
     const version = await agents.resolve(workspaceId, agent, row.target_version);
     await runs.requireConnections({ workspaceId, login: owner }, version.connections);
@@ -176,7 +169,7 @@ export function createAutomations(deps: AutomationsDeps) {
       const locked = await lockOwn(tx, actor, id);
       if (locked.updated_at !== row.updated_at)
         throw conflict("The automation was changed at this moment; look at it and run it again.");
-      await requireOwner(tx, workspaceId, owner);
+      await holdOwner(members, tx, workspaceId, owner);
       const order = { workspaceId, agent, version, trigger: "api", runAs: owner, message } as const;
       const { id: runId, rows, committed } = runs.order({ ...order, automationId: id });
       await insertAll(tx, rows);
@@ -233,17 +226,6 @@ export function createAutomations(deps: AutomationsDeps) {
 
 const unknownAutomation = () =>
   notFound("No automation has this id; GET /automations lists those there are.");
-
-/** An automation acts with its owner's connections, so only the owner and workspace admins decide what it does. */
-function requireControl(actor: Actor, row: AutomationRow): void {
-  if (row.owner !== actor.login && actor.role !== "workspace_admin")
-    throw forbidden(`The automation is ${row.owner}'s; ask them or a workspace admin.`);
-}
-
-function requireMayName(actor: Actor, owner: string): void {
-  if (owner !== actor.login && actor.role !== "workspace_admin")
-    throw forbidden("Only a workspace admin names another member as the owner; leave it out.");
-}
 
 function columnsOf(body: ChangeAutomation): Partial<AutomationRow> {
   const { targetVersion, enabled, ...alike } = body;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Members } from "../access/index.ts";
+import { holdOwner, type Members, requireOwn } from "../access/index.ts";
 import type { Agents } from "../agents/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
 import { isUniqueViolation, type Queryable, type Tx, toJson } from "../platform/db/index.ts";
-import { conflict, forbidden, notFound, unprocessable } from "../platform/errors.ts";
-import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
+import { conflict, notFound, unprocessable } from "../platform/errors.ts";
+import { type Actor, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import { type Checked, type PreflightDeps, preflight } from "./preflight.ts";
 import { presentTrigger } from "./present.ts";
@@ -25,7 +25,7 @@ import { subscriptionKey } from "./subscription-key.ts";
 
 export interface ManageDeps extends PreflightDeps {
   ids: Ids;
-  agents: Pick<Agents, "get">;
+  agents: Pick<Agents, "get" | "requireTools">;
   members: Pick<Members, "hold">;
   dispatches: Pick<Dispatches, "withdrawn">;
   requestSync: RequestSync;
@@ -45,11 +45,11 @@ type Ready = Checked | undefined;
  * tells the provider (subscription-job.ts).
  */
 export function createManagement(deps: ManageDeps) {
-  const { db, ids, clock, agents, dispatches, requestSync, waitMs = 5_000 } = deps;
+  const { db, ids, clock, agents, members, dispatches, requestSync, waitMs = 5_000 } = deps;
 
   /** Throws 404 for an unknown agent, else as `preflight` does. */
   async function checkNew(actor: Actor, agent: string, wanted: CreateTrigger, signal: AbortSignal) {
-    await requireTools(deps, actor, agent, wanted.tools);
+    await agents.requireTools(actor, agent, wanted.tools);
     return preflight(deps, actor, wanted, signal);
   }
 
@@ -61,7 +61,7 @@ export function createManagement(deps: ManageDeps) {
     { connection, slug, config, enabled, tools }: CreateTrigger,
     { toolkit, owner }: Checked,
   ): Promise<Trigger> {
-    await requireOwner(deps, tx, actor, owner);
+    await holdOwner(members, tx, actor.workspaceId, owner);
     const id = ids("trg");
     const { workspaceId } = actor;
     const key = subscriptionKey({ workspaceId, connection, slug, config });
@@ -90,8 +90,8 @@ export function createManagement(deps: ManageDeps) {
     wanted: ChangeTrigger,
     signal: AbortSignal,
   ): Promise<Ready> {
-    const row = requireOwn(await findTrigger(db.read, actor.workspaceId, id), actor);
-    if (wanted.tools?.length) await requireTools(deps, actor, row.agent, wanted.tools);
+    const row = ownOf(await findTrigger(db.read, actor.workspaceId, id), actor);
+    if (wanted.tools?.length) await agents.requireTools(actor, row.agent, wanted.tools);
     const { enabled, config = configOf(row), connection = row.connection } = wanted;
     if (!enabled && wanted.config === undefined && wanted.connection === undefined) return undefined;
     const checked = await preflight(deps, actor, { connection, slug: row.slug, config }, signal);
@@ -110,9 +110,9 @@ export function createManagement(deps: ManageDeps) {
     { connection, config, enabled, tools }: ChangeTrigger,
     ready: Ready,
   ): Promise<Trigger> {
-    const row = requireOwn(await lockTrigger(tx, actor.workspaceId, id), actor);
+    const row = ownOf(await lockTrigger(tx, actor.workspaceId, id), actor);
     const owner = connection === undefined ? row.owner : (ready?.owner ?? row.owner);
-    if (ready) await requireOwner(deps, tx, actor, owner);
+    if (ready) await holdOwner(members, tx, actor.workspaceId, owner);
     const now = clock();
     const changed: TriggerRow = {
       ...row,
@@ -157,7 +157,7 @@ export function createManagement(deps: ManageDeps) {
   }
 
   async function remove(tx: Tx, actor: Actor, id: string): Promise<Trigger> {
-    const row = requireOwn(await lockTrigger(tx, actor.workspaceId, id), actor);
+    const row = ownOf(await lockTrigger(tx, actor.workspaceId, id), actor);
     const retired = { live_key: null, retired_at: clock(), revision: row.revision + 1 };
     await updateTrigger(tx, id, retired);
     await requestSync(tx, id);
@@ -204,10 +204,9 @@ const toolsColumn = (tools: readonly string[] | null) => (tools === null ? null 
 const unknownTrigger = () =>
   notFound("No trigger has this id; GET /agents/{name}/triggers lists those of an agent.");
 
-function requireOwn(row: TriggerRow | undefined, actor: Actor): TriggerRow {
+function ownOf(row: TriggerRow | undefined, actor: Actor): TriggerRow {
   if (!row) throw unknownTrigger();
-  if (row.owner !== actor.login && !atLeast(actor.role, "workspace_admin"))
-    throw forbidden(`This trigger belongs to ${row.owner}; ask its owner or a workspace admin to change it.`);
+  requireOwn(actor, row.owner, "trigger");
   return row;
 }
 
@@ -225,24 +224,4 @@ async function requireFree(q: Queryable, { id, subscription_key }: TriggerRow): 
 function answerTaken(error: unknown): never {
   if (!isUniqueViolation(error, sameSubscription)) throw error;
   throw conflict("A trigger with this connection, slug and config was made just now; look at that one.");
-}
-
-async function requireTools(
-  { agents }: ManageDeps,
-  actor: Actor,
-  agent: string,
-  tools: readonly string[] | null,
-): Promise<void> {
-  const { connections } = await agents.get(actor, agent);
-  const foreign = tools?.filter((slug) => !connections.includes(slug)) ?? [];
-  if (foreign.length > 0)
-    throw unprocessable(`The agent ${agent} does not name these tools; choose out of its connections.`, {
-      tools: foreign,
-    });
-}
-
-async function requireOwner({ members }: ManageDeps, tx: Tx, actor: Actor, owner: string): Promise<void> {
-  const role = await members.hold(tx, actor.workspaceId, owner);
-  if (role === undefined || !atLeast(role, "operator"))
-    throw unprocessable(`${owner} is no member with the operator role; choose a connection of one who is.`);
 }

@@ -1,10 +1,10 @@
-import type { Members } from "../access/index.ts";
+import { holdOwner, type Members, requireMayName, requireOwn } from "../access/index.ts";
 import type { Agents } from "../agents/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Database, type Tx, toJson } from "../platform/db/index.ts";
-import { forbidden, notFound, unprocessable } from "../platform/errors.ts";
-import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
+import { notFound } from "../platform/errors.ts";
+import { type Actor, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import { mintToken, type Sealer, sha256 } from "../platform/secrets.ts";
 import { presentWebhook } from "./present.ts";
@@ -26,7 +26,7 @@ export interface ManageDeps {
   ids: Ids;
   clock: Clock;
   sealer: Sealer;
-  agents: Pick<Agents, "get">;
+  agents: Pick<Agents, "get" | "requireTools">;
   members: Pick<Members, "hold">;
   dispatches: Pick<Dispatches, "withdrawn">;
   /** Public address of the service; '' when it is not known. */
@@ -39,7 +39,7 @@ const tokenPrefix = "rcw";
 
 /** The webhooks as their owners and workspace admins change them. Secrets leave it only when they are made. */
 export function createManagement(deps: ManageDeps) {
-  const { db, ids, clock, sealer, agents, dispatches, baseUrl } = deps;
+  const { db, ids, clock, sealer, agents, members, dispatches, baseUrl } = deps;
   const present = (row: WebhookRow) => presentWebhook(row, baseUrl);
   const seal = (id: string, secret: string) => sealer.seal(secret, sealingContext(id));
 
@@ -50,8 +50,8 @@ export function createManagement(deps: ManageDeps) {
     agent: string,
     { name, owner = actor.login, tools, signingSecret }: CreateWebhook,
   ): Promise<WebhookWithSecrets> {
-    await requireTools(deps, actor, agent, tools);
-    await requireOwner(deps, tx, actor, owner);
+    await agents.requireTools(actor, agent, tools);
+    await requireOwner(tx, actor, owner);
     const id = ids("whk");
     const token = mintToken(tokenPrefix);
     const secret = signingSecret === true ? mintSigningSecret() : signingSecret;
@@ -83,8 +83,8 @@ export function createManagement(deps: ManageDeps) {
     { name, owner, tools, enabled, signingSecret }: ChangeWebhook,
   ): Promise<Webhook> {
     const row = await lockOwn(tx, actor, id);
-    if (tools?.length) await requireTools(deps, actor, row.agent, tools);
-    if (owner !== undefined && owner !== row.owner) await requireOwner(deps, tx, actor, owner);
+    if (tools?.length) await agents.requireTools(actor, row.agent, tools);
+    if (owner !== undefined && owner !== row.owner) await requireOwner(tx, actor, owner);
     const columns: Partial<WebhookRow> = {
       ...(name === undefined ? {} : { name }),
       ...(owner === undefined ? {} : { owner }),
@@ -132,11 +132,13 @@ export function createManagement(deps: ManageDeps) {
   async function lockOwn(tx: Tx, actor: Actor, id: string): Promise<WebhookRow> {
     const row = await lockWebhook(tx, actor.workspaceId, id);
     if (!row) throw unknownWebhook();
-    if (row.owner !== actor.login && !atLeast(actor.role, "workspace_admin"))
-      throw forbidden(
-        `This webhook belongs to ${row.owner}; ask its owner or a workspace admin to change it.`,
-      );
+    requireOwn(actor, row.owner, "webhook");
     return row;
+  }
+
+  async function requireOwner(tx: Tx, actor: Actor, owner: string): Promise<void> {
+    requireMayName(actor, owner);
+    await holdOwner(members, tx, actor.workspaceId, owner);
   }
 
   return {
@@ -163,25 +165,3 @@ const toolsColumn = (tools: readonly string[] | null) => (tools === null ? null 
 
 const unknownWebhook = () =>
   notFound("No webhook has this id; GET /agents/{name}/webhooks lists those of an agent.");
-
-async function requireTools(
-  { agents }: ManageDeps,
-  actor: Actor,
-  agent: string,
-  tools: readonly string[] | null,
-): Promise<void> {
-  const { connections } = await agents.get(actor, agent);
-  const foreign = tools?.filter((slug) => !connections.includes(slug)) ?? [];
-  if (foreign.length > 0)
-    throw unprocessable(`The agent ${agent} does not name these tools; choose out of its connections.`, {
-      tools: foreign,
-    });
-}
-
-async function requireOwner({ members }: ManageDeps, tx: Tx, actor: Actor, owner: string): Promise<void> {
-  if (owner !== actor.login && !atLeast(actor.role, "workspace_admin"))
-    throw forbidden("Only a workspace admin names another owner; ask one.");
-  const role = await members.hold(tx, actor.workspaceId, owner);
-  if (role === undefined || !atLeast(role, "operator"))
-    throw unprocessable(`${owner} is no member with the operator role; choose one who may start runs.`);
-}
