@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { encodeStream } from "../test/support/model-streams.ts";
 import type { Engine } from "./engines.ts";
 import { get } from "./load.ts";
 import { adminKey, startServer } from "./server.ts";
@@ -82,18 +83,12 @@ async function postSuite(url: string): Promise<string> {
 
 /** A model server that thinks for as long as it was told and always says the same. */
 async function startModel() {
-  const answer = JSON.stringify({
-    id: "answer",
-    object: "chat.completion",
-    created: 0,
-    model: "bench",
-    choices: [{ index: 0, message: { role: "assistant", content: "The answer." }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 },
-  });
+  const { body, end } = encodeStream("chat-completions", { text: "The answer." });
+  const answer = [...body, ...end].join("");
   const server = createServer((request, response) => {
     request.resume().on("end", async () => {
       await sleep(modelMs);
-      response.writeHead(200, { "content-type": "application/json" }).end(answer);
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(answer);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { loadFramework } from "../src/frameworks/index.ts";
+import { encodeStream } from "../test/support/model-streams.ts";
 import { bareLibraries, tool } from "./bare-libraries.ts";
 import { frameworkRun } from "./framework-run.ts";
 import { type Figure, median } from "./table.ts";
@@ -52,36 +53,16 @@ function figureOf(id: string, took: { bare: readonly number[]; layer: readonly n
   };
 }
 
-/** A server of chat completions: a call of the tool first, an answer once it has a tool's result. */
+/** A server of streamed chat completions: a call of the tool first, an answer once it has a tool's result. */
 async function startModel() {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const { messages } = JSON.parse(Buffer.concat(chunks).toString());
-    const isAnswer = messages.at(-1).role === "tool";
-    const call = {
-      id: "call_1",
-      type: "function",
-      function: { name: tool.slug, arguments: '{"city":"Oslo"}' },
-    };
-    const message = isAnswer ? { content: "Sunny." } : { content: null, tool_calls: [call] };
-    response.setHeader("content-type", "application/json");
-    response.end(
-      JSON.stringify({
-        id: "chatcmpl-bench",
-        object: "chat.completion",
-        created: 1_760_000_000,
-        model: "bench",
-        choices: [
-          {
-            index: 0,
-            message: { role: "assistant", ...message },
-            finish_reason: isAnswer ? "stop" : "tool_calls",
-          },
-        ],
-        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-      }),
-    );
+    const asked = JSON.parse(Buffer.concat(chunks).toString());
+    const isAnswer = asked.messages.at(-1).role === "tool";
+    const call = { toolCalls: [{ name: tool.slug, args: { city: "Oslo" } }] };
+    const { body, end } = encodeStream("chat-completions", isAnswer ? { text: "Sunny." } : call, asked);
+    response.setHeader("content-type", "text/event-stream").end([...body, ...end].join(""));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -28,6 +28,7 @@ export const frameworkSpecs: ReadonlyMap<string, Framework["spec"]> = new Map(
 const systemDeps: FrameworkDeps = {
   random: Math.random,
   sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  liveTextMs: 400,
 };
 
 /**

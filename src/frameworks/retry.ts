@@ -30,7 +30,7 @@ const longestWaitMs = 60_000;
 export async function callWithRetries<T>(
   call: () => PromiseLike<T>,
   policy: RetryPolicy,
-  { random, sleep }: FrameworkDeps,
+  { random, sleep }: Pick<FrameworkDeps, "random" | "sleep">,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -31,6 +31,12 @@ export interface StepRef {
  */
 export type TraceEvent =
   | ({ type: "step.started" } & StepRef)
+  /**
+   * What the answer under way has said since the last such event, told of answers that take their time. All texts of
+   * a step together are a beginning of the text that its `step.finished` has; `model.retried` makes those before it
+   * void, as the next attempt begins from nothing.
+   */
+  | ({ type: "text.delta"; text: string } & StepRef)
   /** `attempt` is the one that failed, counted from 1. The next follows after `waitMs`. */
   | ({ type: "model.retried"; attempt: number; waitMs: number; code: string } & StepRef)
   | ({ type: "tool.called"; callId: string; tool: string; args: unknown } & StepRef)
@@ -91,12 +97,14 @@ export interface FrameworkResult {
 /** Executes one run, see `Framework.load`. */
 export type FrameworkRunner = (input: FrameworkRun) => Promise<FrameworkResult>;
 
-/** Chance and waiting, given from outside so that tests decide about both. */
+/** Chance, waiting and the pace of live text, given from outside so that tests decide about them. */
 export interface FrameworkDeps {
   /** 0 up to but not including 1. */
   random(): number;
   /** Resolves after that many milliseconds; rejects as soon as `signal` is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** How many milliseconds of text one `text.delta` tells; answers that are quicker tell none. */
+  liveTextMs: number;
 }
 
 /** An agent framework: what its specs may say and how one run of them goes. */

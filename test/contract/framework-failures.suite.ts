@@ -85,7 +85,7 @@ export function frameworkFailuresSuite(framework: Framework): void {
     });
 
     it("tries again after an answer that was cut off on its way", async () => {
-      simulator.script({ cut: true, text: "Here I" }, { text: "Here I am." });
+      simulator.script({ midway: "cut", text: "Here I" }, { text: "Here I am." });
       const run = start();
       expect(await run.result).toEqual({ output: "Here I am." });
       expect(run.events[1]).toMatchObject({ type: "model.retried", code: "model_unavailable" });
@@ -93,7 +93,7 @@ export function frameworkFailuresSuite(framework: Framework): void {
     });
 
     it("ends by model_unavailable when every answer is cut off", async () => {
-      simulator.script({ cut: true, text: "Here" }, { cut: true, text: "Here" });
+      simulator.script({ midway: "cut", text: "Here" }, { midway: "cut", text: "Here" });
       expect(await failureOf(start({ spec: { retries: 1 } }))).toMatchObject({ code: "model_unavailable" });
       expect(simulator.left()).toBe(0);
     });

@@ -148,7 +148,7 @@ export function frameworkSuite(framework: Framework): void {
           thoughtSignature: "c2ln",
         };
         const candidate = { content: { role: "model", parts: [part] }, finishReason: "STOP" };
-        simulator.script({ raw: JSON.stringify({ candidates: [candidate] }) }, { text: "Sunny." });
+        simulator.script({ events: [{ candidates: [candidate] }] }, { text: "Sunny." });
         const tool = testTool(async () => ({ ok: true, content: "clear sky" }));
         await start({ model: "google/gemini-2.5-flash", tools: [tool] }).result;
         expect(JSON.stringify(simulator.requests[1]?.body.contents[1])).toContain(

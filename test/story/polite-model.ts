@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { evalText } from "../support/eval-requests.ts";
+import { encodeStream } from "../support/model-streams.ts";
 import { specText } from "../support/run-requests.ts";
 
 interface ChatRequest {
@@ -17,17 +18,9 @@ export async function startPoliteModel(): Promise<Record<string, string>> {
     const { messages }: ChatRequest = JSON.parse(Buffer.concat(await request.toArray()).toString());
     const instructions = messages.find(({ role }) => role === "system")?.content ?? "";
     const question = messages.findLast(({ role }) => role === "user")?.content ?? "";
-    const content = `${/polite/i.test(instructions) ? "Dear customer, thank you." : "No."} (${question})`;
-    response.setHeader("content-type", "application/json").end(
-      JSON.stringify({
-        id: "chatcmpl-1",
-        object: "chat.completion",
-        created: 1,
-        model: "helpful",
-        choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
-        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-      }),
-    );
+    const text = `${/polite/i.test(instructions) ? "Dear customer, thank you." : "No."} (${question})`;
+    const { body, end } = encodeStream("chat-completions", { text });
+    response.setHeader("content-type", "text/event-stream").end([...body, ...end].join(""));
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   onTestFinished(() => {

@@ -28,6 +28,8 @@ export interface TestRun {
   /** Called with every event as it happens. */
   onEvent?(event: TraceEvent): void;
   spend?(usage: TokenUsage, model: ModelConnection): Promise<void>;
+  /** Default: so long that no answer of a test is live. */
+  liveTextMs?: number;
   /** Really waits before retries; otherwise waits are only noted. */
   wait?: boolean;
 }
@@ -70,6 +72,7 @@ export function startRun(framework: Framework, test: TestRun): StartedRun {
   };
   const deps: FrameworkDeps = {
     random: () => 0,
+    liveTextMs: test.liveTextMs ?? 60_000,
     async sleep(ms, signal) {
       started.waits.push(ms);
       if (test.wait) await sleep(ms, undefined, { signal });

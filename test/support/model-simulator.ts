@@ -1,12 +1,21 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { ModelKeys } from "../../src/models/index.ts";
-import { encodeError, encodeReply, type SimulatedProtocol } from "./model-protocols.ts";
+import { encodeError, encodeStreamError, protocolOf, type SimulatedError } from "./model-protocols.ts";
+import {
+  encodeStream,
+  type SimulatedAnswer,
+  type SimulatedEvent,
+  type SimulatedProtocol,
+  serverSentEvent,
+} from "./model-streams.ts";
 
 /**
  * A model server for tests: a real HTTP server on a free port that speaks OpenAI's chat completions and
- * Responses API, Anthropic's messages and Google's generateContent, as far as clients read them. Which one is
- * told by the path, so a test says what the model does and any client can be pointed at it:
+ * Responses API, Anthropic's messages and Google's streamGenerateContent, as far as clients read them. Answers are
+ * streams: text and arguments come in several pieces, as each provider's own events. Which API is meant is told by
+ * the path, so a test says what the model does and any client can be pointed at it:
  *
  *     const simulator = await startModelSimulator();
  *     simulator.script({ toolCalls: [{ name: "CLOCK_NOW", args: {} }] }, { text: "It is noon." });
@@ -16,7 +25,7 @@ import { encodeError, encodeReply, type SimulatedProtocol } from "./model-protoc
  *     await simulator.close();
  *
  * Requests get the scripted replies in order. A request beyond the script is answered 418, which no client
- * retries, so that a forgotten reply shows as what it is.
+ * retries, so that a forgotten reply shows as what it is. So is one that does not ask for a stream.
  */
 export interface ModelSimulator {
   /** http://127.0.0.1:PORT, without a path. */
@@ -45,30 +54,30 @@ export interface SimulatedRequest {
   aborted: Promise<void>;
 }
 
-/** What the model does with one request. Give one of `text`, `toolCalls`, `status`, `raw` or `reset`. */
-export interface SimulatedReply {
-  text?: string;
-  /** `args` is sent as JSON, or as it is when it is text, for arguments that are no JSON. */
-  toolCalls?: { name: string; args: unknown; id?: string }[];
-  /** Default: 10 in, 5 out, none cached. `cached` is part of `input`. */
-  usage?: { input: number; output: number; cached?: number };
-  /** `stop`, or `tool-calls` when there are any, by default. `refusal` is a model's own, in `text`. */
-  finish?: "stop" | "length" | "content-filter" | "refusal";
-  /** An error answer in the protocol's own shape. */
+/** What the model does with one request. Give what it says, or one of `status`, `raw`, `events` and `reset`. */
+export interface SimulatedReply extends SimulatedAnswer, Partial<SimulatedError> {
+  /** An error answer in the protocol's own shape, with `message` and `code`. */
   status?: number;
   headers?: Record<string, string>;
-  message?: string;
-  /** The error's machine-readable code, for example `insufficient_quota`. */
-  code?: string;
-  /** This body, with status 200 unless `status` is given: malformed JSON and the like. */
+  /** This body, with status 200 and as JSON unless `status` and `headers` say otherwise. */
   raw?: string;
+  /** These events, with nothing around them. */
+  events?: Record<string, unknown>[];
   /** Cuts the connection without an answer. */
   reset?: boolean;
-  /** Cuts the connection in the middle of the answer. */
-  cut?: boolean;
   /** The answer is held back until this resolves. */
   until?: Promise<unknown>;
+  /** The stream stops in the middle until this resolves. */
+  stallUntil?: Promise<unknown>;
+  /** What comes in the middle instead of the rest. */
+  midway?: Midway;
 }
+
+/**
+ * The connection is cut; the stream ends in good order; it ends with everything but what makes the answer complete;
+ * an event is no JSON; or the provider reports an error. An error's `status` is told by Google alone.
+ */
+type Midway = "cut" | "end" | "no-end" | "malformed" | (SimulatedError & { status: number });
 
 /** Starts a simulator with an empty script. */
 export async function startModelSimulator(): Promise<ModelSimulator> {
@@ -138,39 +147,60 @@ async function record(
   return { protocol, path, headers, body: JSON.parse(Buffer.concat(chunks).toString() || "null"), aborted };
 }
 
-function protocolOf(path: string): SimulatedProtocol | undefined {
-  const { pathname } = new URL(path, "http://simulator");
-  if (pathname.endsWith("/chat/completions")) return "chat-completions";
-  if (pathname.endsWith("/responses")) return "responses";
-  if (pathname.endsWith("/messages")) return "messages";
-  if (pathname.endsWith(":generateContent")) return "generate-content";
-  return undefined;
-}
-
 async function respond(
   { protocol, body }: SimulatedRequest,
   reply: SimulatedReply | undefined,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!reply) return send(response, 418, encodeError(protocol, 418, "The simulator's script is over."));
+  const refuse = (message: string) => send(response, 418, encodeError(protocol, 418, { message }));
+  if (!reply) return refuse("The simulator's script is over.");
+  if (protocol !== "generate-content" && body?.stream !== true) return refuse("The simulator only streams.");
   await reply.until;
   if (reply.reset) {
     incoming.socket.resetAndDestroy();
     return;
   }
-  if (reply.cut) return cutShort(response, JSON.stringify(encodeReply(protocol, reply, "simulated")));
   if (reply.raw !== undefined) return send(response, reply.status ?? 200, reply.raw, reply.headers);
   if (reply.status !== undefined) {
-    const error = encodeError(protocol, reply.status, reply.message ?? `status ${reply.status}`, reply.code);
-    return send(response, reply.status, error, reply.headers);
+    const { status, message = `status ${status}`, code } = reply;
+    return send(response, status, encodeError(protocol, status, { message, code }), reply.headers);
   }
-  send(response, 200, encodeReply(protocol, reply, body?.model ?? "simulated"), reply.headers);
+  await stream(protocol, body, reply, response);
 }
 
-function cutShort(response: ServerResponse, text: string): void {
-  response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
-  response.write(text.slice(0, text.length / 2), () => response.destroy());
+async function stream(
+  protocol: SimulatedProtocol,
+  request: SimulatedRequest["body"],
+  reply: SimulatedReply,
+  response: ServerResponse,
+): Promise<void> {
+  const { stallUntil, midway } = reply;
+  const { body: events, end } = reply.events
+    ? { body: reply.events.map(serverSentEvent), end: [] }
+    : encodeStream(protocol, reply, request);
+  const middle = stallUntil || midway ? Math.ceil(events.length / 2) : events.length;
+  response.writeHead(200, { "content-type": "text/event-stream", ...reply.headers });
+  await write(response, events.slice(0, middle));
+  await stallUntil;
+  if (midway === "cut") {
+    response.destroy();
+    return;
+  }
+  if (midway === "malformed") await write(response, ['data: {"type": "cut off here\n\n']);
+  else if (midway === "no-end") await write(response, events.slice(middle));
+  else if (typeof midway === "object")
+    await write(response, [encodeStreamError(protocol, midway.status, midway)]);
+  else if (!midway) await write(response, [...events.slice(middle), ...end]);
+  response.end();
+}
+
+/** Event by event, so that clients read them one after the other. */
+async function write(response: ServerResponse, events: readonly SimulatedEvent[]): Promise<void> {
+  for (const event of events) {
+    response.write(event);
+    await setImmediate();
+  }
 }
 
 function send(

@@ -7,8 +7,8 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
+import { type Answer, textOf } from "../model-call/gather-answer.ts";
 import type { SdkPrompt } from "../model-call/language-model.ts";
-import { type Answer, textOf } from "../model-call/metered-model.ts";
 import { assistantPart, type CallableFunction, type ModelCaller } from "../model-call/model-caller.ts";
 
 /** A metered model as the library wants its models. */

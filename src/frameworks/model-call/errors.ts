@@ -6,7 +6,7 @@ import type { FailedCall } from "../retry.ts";
 
 const longestDetails = 2_048;
 
-/** How `fetch` reports that nothing came for five minutes. */
+/** How `fetch` reports that nothing came for five minutes: no answer, or no more of it. */
 const silences: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 /**
@@ -74,9 +74,15 @@ function isQuotaUsedUp(status: number | undefined, body: string): boolean {
  * does silence: the provider may have worked, and charged, all that time.
  */
 function isPassing({ statusCode, isRetryable, cause }: APICallError): boolean {
-  if (cause instanceof Error && "code" in cause && silences.has(cause.code)) return false;
+  if (isSilence(cause)) return false;
   if (statusCode === undefined || statusCode < 400) return isRetryable;
   return statusCode === 429 || statusCode >= 500;
+}
+
+/** In the middle of an answer it is the cause of a cause. */
+function isSilence(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  return ("code" in cause && silences.has(cause.code)) || isSilence(cause.cause);
 }
 
 function retryAfter(headers: Record<string, string>, body: string): number | undefined {

@@ -1,9 +1,13 @@
 import type { LanguageModel } from "ai";
 import type { ModelConnection } from "../../models/index.ts";
 import { createEchoModel } from "./echo.ts";
+import { providerFetch } from "./provider-fetch.ts";
 
 /** The interface of a model client in the SDK's current version. */
 export type SdkModel = Extract<LanguageModel, { specificationVersion: "v4" }>;
+
+/** What is used of a client: answers are read as streams only. */
+export type ModelClient = Pick<SdkModel, "provider" | "modelId" | "supportedUrls" | "doStream">;
 
 export type SdkCall = Parameters<SdkModel["doGenerate"]>[0];
 export type SdkPrompt = SdkCall["prompt"];
@@ -17,7 +21,7 @@ export type SdkToolOutput = SdkToolResult["output"];
  * used. Key and address are always passed on, even when empty: left out, the SDK would look for them in the
  * environment.
  */
-export async function languageModel(connection: ModelConnection): Promise<SdkModel> {
+export async function languageModel(connection: ModelConnection): Promise<ModelClient> {
   const { modelId, provider, protocol } = connection;
   const baseURL = connection.baseUrl ?? "";
   const apiKey = connection.apiKey ?? "";
@@ -26,17 +30,15 @@ export async function languageModel(connection: ModelConnection): Promise<SdkMod
       return createEchoModel(modelId);
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return createOpenAI({ apiKey, baseURL, fetch: fetchWithoutRedirects }).responses(modelId);
+      return createOpenAI({ apiKey, baseURL, fetch: providerFetch }).responses(modelId);
     }
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic({ apiKey, baseURL, fetch: fetchWithoutRedirects }).languageModel(modelId);
+      return createAnthropic({ apiKey, baseURL, fetch: providerFetch }).languageModel(modelId);
     }
     case "google": {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
-      return createGoogleGenerativeAI({ apiKey, baseURL, fetch: fetchWithoutRedirects }).languageModel(
-        modelId,
-      );
+      return createGoogleGenerativeAI({ apiKey, baseURL, fetch: providerFetch }).languageModel(modelId);
     }
     case "openai-compatible": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
@@ -44,12 +46,11 @@ export async function languageModel(connection: ModelConnection): Promise<SdkMod
       return createOpenAICompatible({
         name: provider,
         baseURL,
-        fetch: fetchWithoutRedirects,
+        fetch: providerFetch,
+        // Without it such servers leave the tokens of a stream out.
+        includeUsage: true,
         ...key,
       }).chatModel(modelId);
     }
   }
 }
-
-/** A redirect would carry keys and messages to an address that nobody configured. */
-const fetchWithoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "error" });

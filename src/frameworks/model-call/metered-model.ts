@@ -1,12 +1,14 @@
 import type { ModelConnection, TokenUsage } from "../../models/index.ts";
 import { RunFailure } from "../failure.ts";
 import { callWithRetries } from "../retry.ts";
+import type { StepRef } from "../types.ts";
 import { cleanDetails, explainError } from "./errors.ts";
-import type { SdkModel } from "./language-model.ts";
+import { type Answer, textOf } from "./gather-answer.ts";
+import type { ModelClient, SdkCall, SdkModel } from "./language-model.ts";
+import { createLiveText } from "./live-text.ts";
+import { readAnswer } from "./read-answer.ts";
 import type { Session } from "./session.ts";
 import type { Steps } from "./steps.ts";
-
-export type Answer = Awaited<ReturnType<SdkModel["doGenerate"]>>;
 
 export interface Metering {
   session: Session;
@@ -19,19 +21,32 @@ export interface Metering {
 
 /**
  * Puts everything that a run wants to know about a model call around the SDK's client: the step's beginning,
- * retries, the budget, and whether the answer is one. It sits below the libraries because that is the only
- * place before they execute the tools that an answer asks for.
+ * retries, the budget, the text while it comes, and whether the answer is one. It sits below the libraries because
+ * that is the only place before they execute the tools that an answer asks for. Providers are asked for streams,
+ * libraries for whole answers.
  */
-export function meteredModel(model: SdkModel, metering: Metering): SdkModel {
+export function meteredModel(client: ModelClient, metering: Metering): SdkModel {
   const { session, steps, connection, retries } = metering;
   const { run, deps, deadline } = session;
   const { maxSteps } = run.spec.parameters;
   const explain = (error: unknown) => explainError(error, connection);
+
+  /** One attempt at a call; another one begins from nothing. */
+  async function ask(call: SdkCall, place: StepRef): Promise<Answer> {
+    const send = (text: string) => run.emit({ type: "text.delta", ...place, text });
+    const live = createLiveText(send, deps.liveTextMs);
+    try {
+      return await readAnswer(client, call, { url: connection.baseUrl ?? "", onText: live.add });
+    } finally {
+      live.end();
+    }
+  }
+
   return {
     specificationVersion: "v4",
-    provider: model.provider,
-    modelId: model.modelId,
-    supportedUrls: model.supportedUrls,
+    provider: client.provider,
+    modelId: client.modelId,
+    supportedUrls: client.supportedUrls,
     async doGenerate(options) {
       run.signal.throwIfAborted();
       if (session.steps.count() >= maxSteps)
@@ -41,7 +56,7 @@ export function meteredModel(model: SdkModel, metering: Metering): SdkModel {
       const onRetry = (retry: { attempt: number; waitMs: number; code: string }) =>
         run.emit({ type: "model.retried", ...place, ...retry });
       const policy = { retries, deadline, signal: run.signal, explain, onRetry };
-      const answer = await callWithRetries(() => model.doGenerate(options), policy, deps);
+      const answer = await callWithRetries(() => ask(options, place), policy, deps);
       const usage = tokenUsage(answer);
       steps.answered(textOf(answer), usage);
       await run.spend(usage, connection);
@@ -53,7 +68,7 @@ export function meteredModel(model: SdkModel, metering: Metering): SdkModel {
       // The SDK prints warnings to standard error.
       return { ...answer, warnings: [] };
     },
-    doStream: (options) => model.doStream(options),
+    doStream: () => Promise.reject(new Error("Libraries are given whole answers.")),
   };
 }
 
@@ -78,11 +93,6 @@ function requireAnswer(answer: Answer, connection: ModelConnection): void {
 
 function wantsTools({ content }: Answer): boolean {
   return content.some((part) => part.type === "tool-call" && !part.providerExecuted);
-}
-
-/** What an answer says, without its reasoning. */
-export function textOf({ content }: Pick<Answer, "content">): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 function tokenUsage({ usage }: Answer): TokenUsage {

@@ -1,8 +1,9 @@
 import type { ModelConnection } from "../../models/index.ts";
 import type { AgentSpec } from "../spec.ts";
 import type { RunTool } from "../types.ts";
+import type { Answer } from "./gather-answer.ts";
 import { languageModel, type SdkAssistantPart, type SdkCall, type SdkPrompt } from "./language-model.ts";
-import { type Answer, meteredModel } from "./metered-model.ts";
+import { meteredModel } from "./metered-model.ts";
 import type { Session } from "./session.ts";
 import type { Steps } from "./steps.ts";
 import { parseArguments, type ToolCall } from "./tool-calls.ts";

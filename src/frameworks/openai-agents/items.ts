@@ -1,11 +1,11 @@
 import type { AgentInputItem, AgentOutputItem } from "@openai/agents";
+import type { Answer } from "../model-call/gather-answer.ts";
 import type {
   SdkAssistantPart,
   SdkPrompt,
   SdkToolOutput,
   SdkToolResult,
 } from "../model-call/language-model.ts";
-import type { Answer } from "../model-call/metered-model.ts";
 import { assistantPart } from "../model-call/model-caller.ts";
 import { parseArguments, type ToolCall } from "../model-call/tool-calls.ts";
 

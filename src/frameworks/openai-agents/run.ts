@@ -122,9 +122,9 @@ function createModel({ Usage }: Library, { callModel, callTool }: Player, calls:
       // Tokens are counted by the metered model.
       return { usage: new Usage(), output };
     },
-    // biome-ignore lint/correctness/useYield: runs are not streamed
+    // biome-ignore lint/correctness/useYield: the library is given whole answers
     async *getStreamedResponse() {
-      throw new Error("Runs are not streamed.");
+      throw new Error("Libraries are given whole answers.");
     },
   };
 }

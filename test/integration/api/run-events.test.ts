@@ -123,6 +123,31 @@ describe("the trace of a run that is under way", () => {
     expect(await eventsOf(app, id)).toEqual([...before, ...after]);
   });
 
+  it("has the text of an answer that takes its time while it comes", async () => {
+    const simulator = await startModelSimulator();
+    onTestFinished(() => simulator.close());
+    const seen = Promise.withResolvers<void>();
+    const text = "Once upon a time there was a run whose answer took very long.";
+    simulator.script({ text, stallUntil: seen.promise });
+    const app = await startApp({
+      files: {
+        "agents/ai-sdk/slow.yaml":
+          "name: slow\nframework: ai-sdk\nmodel: openai-compatible/any\ninstructions: x\n",
+      },
+      env: { OPENAI_COMPATIBLE_BASE_URL: `${simulator.origin}/v1` },
+    });
+    const stream = read(await open(app, await createRun(app, "slow")));
+    const events: Event[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (event.event === "text.delta") seen.resolve();
+    }
+    const told = events.filter(({ event }) => event === "text.delta");
+    expect(told[0]?.data).toEqual({ at: expect.any(String), step: 1, text: expect.stringMatching(/^Once /) });
+    expect(text.startsWith(told.map(({ data }) => data.text).join(""))).toBe(true);
+    expect(events.find(({ event }) => event === "step.finished")?.data.text).toBe(text);
+  });
+
   it("ends when the process stops, and without a trace in the log when the client leaves", async () => {
     const app = await startApp({ env: { ROLLCALL_ROLES: "web,scheduler" } });
     const id = await createRun(app);

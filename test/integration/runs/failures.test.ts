@@ -99,10 +99,12 @@ describe("each way to fail has its code and its safe words", () => {
     expect(simulator.left()).toBe(0);
   });
 
-  it("timeout", async () => {
+  it.each(["until", "stallUntil"])("timeout: %s it is too late", async (waits) => {
     const never = Promise.withResolvers<void>();
-    simulator.script({ text: "late", until: never.promise });
+    simulator.script({ text: "late", [waits]: never.promise });
+    const asked = simulator.requests.length;
     await expectFailure(app(), await postRun(app(), "impatient"), "timeout", viewer);
+    await simulator.requests[asked]?.aborted;
     never.resolve();
   });
 });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { aiSdk } from "../../../src/frameworks/ai-sdk/index.ts";
 import { startRun, type TestRun, testTool } from "../../support/framework-run.ts";
 import { type ModelSimulator, startModelSimulator } from "../../support/model-simulator.ts";
+import { encodeStream, serverSentEvent } from "../../support/model-streams.ts";
 
 describe("the AI SDK's providers", () => {
   let simulator: ModelSimulator;
@@ -40,13 +41,15 @@ describe("the AI SDK's providers", () => {
   it("sends Google's key in a header, never in the address", async () => {
     simulator.script({ text: "Hi." });
     await start({ model: "google/gemini-2.5-flash" }).result;
-    expect(simulator.requests[0]?.path).toBe("/v1beta/models/gemini-2.5-flash:generateContent");
+    expect(simulator.requests[0]?.path).toBe("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
     expect(simulator.requests[0]?.headers["x-goog-api-key"]).toBe(simulator.keys.google?.apiKey);
   });
 
   it("fails as model_refused when Google blocks the prompt itself", async () => {
     simulator.script({
-      raw: '{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7}}',
+      events: [
+        { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 7 } },
+      ],
     });
     const run = start({ model: "google/gemini-2.5-flash" });
     await expect(run.result).rejects.toMatchObject({ code: "model_refused" });
@@ -62,11 +65,55 @@ describe("the AI SDK's providers", () => {
 
   it("counts nothing as 0 when a server reports no tokens", async () => {
     simulator.script({
-      raw: '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}',
+      events: [{ choices: [{ delta: { role: "assistant", content: "Hi." }, finish_reason: "stop" }] }],
     });
     const run = start({});
     expect(await run.result).toEqual({ output: "Hi." });
     expect(run.spent).toEqual([{ input: 0, output: 0, cached: 0 }]);
+  });
+
+  it("asks compatible servers for the tokens of a stream", async () => {
+    simulator.script({ text: "Hi." });
+    await start({}).result;
+    expect(simulator.requests[0]?.body).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it("understands an answer of Anthropic that begins with no JSON", async () => {
+    simulator.script({
+      raw: "data: {not json\n\n",
+      headers: { "content-type": "text/event-stream" },
+    });
+    const run = start({ model: "anthropic/claude-sonnet-4-5" });
+    await expect(run.result).rejects.toMatchObject({ code: "model_unavailable" });
+    expect(simulator.requests).toHaveLength(1);
+  });
+
+  it("gives Anthropic its reasoning back with the signature that came behind it", async () => {
+    const call = encodeStream("messages", { toolCalls: [{ name: "WEATHER_TODAY", args: { city: "Oslo" } }] });
+    const [first = "", ...rest] = [...call.body, ...call.end];
+    const thought = [
+      { type: "content_block_start", index: 7, content_block: { type: "thinking", thinking: "" } },
+      { type: "content_block_delta", index: 7, delta: { type: "thinking_delta", thinking: "Hm, " } },
+      { type: "content_block_delta", index: 7, delta: { type: "thinking_delta", thinking: "Oslo." } },
+      { type: "content_block_delta", index: 7, delta: { type: "signature_delta", signature: "c2ln" } },
+      { type: "content_block_stop", index: 7 },
+    ];
+    simulator.script(
+      {
+        raw: [first, ...thought.map(serverSentEvent), ...rest].join(""),
+        headers: { "content-type": "text/event-stream" },
+      },
+      { text: "Sunny." },
+    );
+    const tool = testTool(async () => ({ ok: true, content: "clear" }));
+    await start({ model: "anthropic/claude-sonnet-4-5", tools: [tool] }).result;
+    expect(simulator.requests[1]?.body.messages[1]?.content).toMatchObject([
+      { type: "thinking", thinking: "Hm, Oslo.", signature: "c2ln" },
+      { type: "tool_use", name: "WEATHER_TODAY", input: { city: "Oslo" } },
+    ]);
   });
 
   it("prints no warnings", async () => {

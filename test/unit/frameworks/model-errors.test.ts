@@ -1,7 +1,8 @@
-import { APICallError, InvalidResponseDataError, LoadAPIKeyError } from "ai";
+import { APICallError, InvalidResponseDataError, JSONParseError, LoadAPIKeyError } from "ai";
 import { describe, expect, it } from "vitest";
 import { RunFailure } from "../../../src/frameworks/index.ts";
 import { explainError } from "../../../src/frameworks/model-call/errors.ts";
+import { streamError } from "../../../src/frameworks/model-call/stream-errors.ts";
 import type { ModelConnection } from "../../../src/models/index.ts";
 
 const connection: ModelConnection = {
@@ -85,6 +86,18 @@ describe("explainError", () => {
       "model_unavailable",
       false,
     ],
+    [
+      "five minutes of silence in the middle of an answer",
+      {
+        status: 200,
+        isRetryable: true,
+        cause: new TypeError("terminated", {
+          cause: Object.assign(new Error("Body Timeout"), { code: "UND_ERR_BODY_TIMEOUT" }),
+        }),
+      },
+      "model_unavailable",
+      false,
+    ],
   ])("understands %s", (_what, answer, code, retryable) => {
     const explained = explain(answer);
     expect({ code: explained.failure.code, retryable: explained.retryable }).toEqual({ code, retryable });
@@ -137,5 +150,63 @@ describe("explainError", () => {
     ["thrown text", "internal"],
   ])("sorts %s", (error, code) => {
     expect(explainError(error, connection)).toMatchObject({ failure: { code }, retryable: false });
+  });
+});
+
+describe("streamError", () => {
+  const explainPart = (part: unknown) =>
+    explainError(streamError(part, "https://api.example/v1"), connection);
+
+  it.each<[string, unknown, string, boolean]>([
+    ["OpenAI's outage", { type: "error", code: "server_error", message: "Oh." }, "model_unavailable", true],
+    ["OpenAI's rate limit", { code: "rate_limit_exceeded", message: "Oh." }, "model_rate_limited", true],
+    ["a used-up quota", { code: "insufficient_quota", message: "Oh." }, "model_rate_limited", false],
+    [
+      "a wrong key, whatever the client makes of it",
+      { code: "invalid_api_key", statusCode: 400 },
+      "model_auth",
+      false,
+    ],
+    ["Anthropic overloaded", { type: "overloaded_error", statusCode: 529 }, "model_unavailable", true],
+    ["Anthropic's outage", { type: "api_error", statusCode: 500 }, "model_unavailable", true],
+    ["Anthropic's rate limit", { type: "rate_limit_error" }, "model_rate_limited", true],
+    ["Anthropic's bill", { type: "billing_error", statusCode: 400 }, "model_rate_limited", false],
+    ["Google's rate limit", { type: "RESOURCE_EXHAUSTED", code: 429 }, "model_rate_limited", true],
+    ["Google overloaded", { type: "UNAVAILABLE", code: 503 }, "model_unavailable", true],
+    [
+      "Google's wrong key",
+      { type: "INVALID_ARGUMENT", code: 400, data: { details: [{ reason: "API_KEY_INVALID" }] } },
+      "model_auth",
+      false,
+    ],
+    ["a gateway's status", { code: 429, message: "Slow down." }, "model_rate_limited", true],
+    ["a gateway's status in text", { code: "402", message: "Pay." }, "model_rate_limited", false],
+    ["a request that is too long", { code: "context_length_exceeded" }, "model_unavailable", false],
+    ["words alone", "The backend is gone.", "model_unavailable", true],
+    ["nothing at all", null, "model_unavailable", true],
+    ["no JSON", new JSONParseError({ text: "{", cause: new Error("end") }), "model_unavailable", false],
+    [
+      "a stream without an end",
+      new InvalidResponseDataError({ data: undefined, message: "no finish reason" }),
+      "model_unavailable",
+      true,
+    ],
+    [
+      "a stream that makes no sense",
+      new InvalidResponseDataError({ data: { type: "message_start" }, message: "twice" }),
+      "model_unavailable",
+      false,
+    ],
+  ])("sorts %s as its status would be", (_what, part, code, retryable) => {
+    const explained = explainPart(part);
+    expect({ code: explained.failure.code, retryable: explained.retryable }).toEqual({ code, retryable });
+  });
+
+  it("keeps the provider's words and takes the key out", () => {
+    const data = { error: { message: `Overloaded: ${connection.apiKey}`, request_id: "req_7" } };
+    const { details } = explainPart({ type: "overloaded_error", message: "Overloaded", data }).failure;
+    expect(details).toContain("https://api.example/v1");
+    expect(details).toContain("req_7");
+    expect(details).not.toContain(connection.apiKey);
   });
 });
