@@ -244,6 +244,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
         github: github.replayer,
         webhook: webhooks.replayer,
         integration: triggers.replayer,
+        chat: chatApps.replayer,
       },
     }),
     ...jobEndpoints(queue),

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import type { Replayer } from "../deliveries/index.ts";
 import type { Endpoint, Hook } from "../platform/http/index.ts";
 import type { JobKind } from "../platform/jobs/index.ts";
 import type { Redactor } from "../platform/redact.ts";
@@ -13,7 +14,9 @@ import { createManagement, type ManageDeps } from "./manage.ts";
 import { type ChatAppOwnership, createOwnership } from "./ownership.ts";
 import { createChatPlatforms } from "./platforms/index.ts";
 import type { SlackDeps } from "./platforms/slack/index.ts";
+import { createProgressPauses } from "./progress-pace.ts";
 import { chatHook } from "./receive.ts";
+import { chatReplayer } from "./replay.ts";
 import { revokeJob } from "./revoke-job.ts";
 import { createChatSecrets } from "./sealing.ts";
 import { forgetOldInstalls } from "./store.ts";
@@ -22,15 +25,18 @@ import { createWithToken } from "./tokens.ts";
 import { wakeJob } from "./wake.ts";
 
 /** Made here of the others. */
-type Inner = "platforms" | "secrets" | "withToken" | "identify";
+type Inner = "platforms" | "secrets" | "withToken" | "identify" | "pauses";
 
 export interface ChatAppsDeps
   extends SlackDeps,
     Omit<ManageDeps, Inner | "members">,
     Omit<EventJobDeps, Inner | "runs">,
-    Omit<InstallDeps, Inner>,
+    Omit<InstallDeps, Inner | "members">,
     Omit<ThreadJobDeps, Inner | "members" | "runs"> {
-  members: IdentifyDeps["members"] & ThreadJobDeps["members"] & ManageDeps["members"];
+  members: IdentifyDeps["members"] &
+    ThreadJobDeps["members"] &
+    ManageDeps["members"] &
+    InstallDeps["members"];
   runs: EventJobDeps["runs"] & ThreadJobDeps["runs"];
   sealer: Sealer;
   redactor: Redactor;
@@ -41,6 +47,7 @@ export interface ChatApps extends ChatAppOwnership {
   hook: Hook;
   /** What a browser sees while an app is installed. What they do not know they pass on. */
   pages: RequestHandler;
+  replayer: Replayer;
   jobs: {
     event: JobKind<ReturnType<typeof eventJob>["payload"]>;
     thread: JobKind<ReturnType<typeof threadJob>["payload"]>;
@@ -53,7 +60,7 @@ export interface ChatApps extends ChatAppOwnership {
 export function createChatApps(outer: ChatAppsDeps): ChatApps {
   const platforms = createChatPlatforms(outer);
   const secrets = createChatSecrets(outer);
-  const inner = { ...outer, platforms, secrets };
+  const inner = { ...outer, platforms, secrets, pauses: createProgressPauses(outer.clock) };
   const withToken = createWithToken(inner);
   const deps = { ...inner, withToken, identify: createIdentify({ ...inner, withToken }) };
   return {
@@ -61,6 +68,7 @@ export function createChatApps(outer: ChatAppsDeps): ChatApps {
     endpoints: chatAppEndpoints(createManagement(deps)),
     hook: chatHook(deps),
     pages: installPages({ ...deps, installer: createInstaller(deps) }),
+    replayer: chatReplayer(deps),
     jobs: {
       event: eventJob(deps),
       thread: threadJob(deps),

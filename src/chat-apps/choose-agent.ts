@@ -43,6 +43,9 @@ export function pickOf(text: string, options: readonly string[]): string | undef
 /** Whether a message asks for nothing but an end. */
 export const isStop = (text: string): boolean => /^(stop|cancel)[\s.!]*$/i.test(text);
 
+/** Agents that are offered at the most: a list of the longest names fits in one message. */
+export const mostOffered = 40;
+
 /** The question with the numbered list, as Markdown. */
 export const askWhich = (options: readonly string[]): string =>
   [
@@ -52,6 +55,9 @@ export const askWhich = (options: readonly string[]): string =>
 
 export const askAgain = (options: readonly string[]): string =>
   `Answer with a number from 1 to ${options.length}, or with the name of an agent of the list above.`;
+
+export const notAnyMore = (agent: string): string =>
+  `This bot may not launch ${agent} any more; choose another one of the list above.`;
 
 export const sayHow = (candidates: readonly string[]): string =>
   `Write what you want done, with the name of an agent before it if you like: ${candidates.join(", ")}.`;

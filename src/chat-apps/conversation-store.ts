@@ -38,6 +38,7 @@ export interface TurnRow {
   run_id: string | null;
   notice: string | null;
   reply_ts: string | null;
+  /** Hash of what that message shows while a run goes on. */
   progress: string | null;
   /** Parts of the answer that were posted. */
   posted: number;
@@ -56,13 +57,19 @@ export async function findThread(q: Queryable, id: string): Promise<ThreadRow | 
 
 /** The conversation at a place, made unless it is there, locked until the transaction ends. */
 export async function lockThreadAt(tx: Tx, fresh: ThreadRow): Promise<ThreadRow> {
-  const { chat_app_id, channel, thread } = fresh;
-  const found = () => tx("chat_threads").where({ chat_app_id, channel, thread }).forUpdate().first();
-  const known: ThreadRow | undefined = await found();
+  const known = await lockKnownThread(tx, fresh);
   if (known) return known;
   // Another process may be making it at this moment.
   await tx("chat_threads").insert(fresh).onConflict(["chat_app_id", "channel", "thread"]).ignore();
-  return (await found()) ?? fresh;
+  return (await lockKnownThread(tx, fresh)) ?? fresh;
+}
+
+/** The conversation at a place, if there is one, locked until the transaction ends. */
+export async function lockKnownThread(
+  tx: Tx,
+  { chat_app_id, channel, thread }: Pick<ThreadRow, "chat_app_id" | "channel" | "thread">,
+): Promise<ThreadRow | undefined> {
+  return tx("chat_threads").where({ chat_app_id, channel, thread }).forUpdate().first();
 }
 
 /** The conversation, locked until the transaction ends. */
@@ -77,6 +84,10 @@ export async function updateThread(tx: Tx, id: string, change: Partial<ThreadRow
 /** Throws a unique violation when the message has a turn already. */
 export async function insertTurn(tx: Tx, row: TurnRow): Promise<void> {
   await tx("chat_turns").insert(row);
+}
+
+export async function deleteTurn(tx: Tx, id: string): Promise<void> {
+  await tx("chat_turns").where({ id }).delete();
 }
 
 export async function findTurnAt(
@@ -99,6 +110,12 @@ export async function openTurns(q: Queryable, threadId: string): Promise<TurnRow
 /** Turns of an app that are not done. */
 export async function openTurnsOfApp(q: Queryable, chatAppId: string): Promise<TurnRow[]> {
   return q("chat_turns").where({ chat_app_id: chatAppId }).whereNot({ state: "done" }).orderBy("id");
+}
+
+/** In how many conversations of an app a run goes on. */
+export async function countRunning(q: Queryable, chatAppId: string): Promise<number> {
+  const [row] = await q("chat_turns").where({ chat_app_id: chatAppId, state: "running" }).count({ n: "*" });
+  return Number(row?.n ?? 0);
 }
 
 /** The newest turns before a message that led to runs, in the order in which they were said. */

@@ -3,23 +3,23 @@ import { failDelivery, settleDelivery } from "../deliveries/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/db/index.ts";
 import type { Ids } from "../platform/ids.ts";
-import type { Job, JobKind, JobQueue } from "../platform/jobs/index.ts";
-import type { Logger } from "../platform/logger.ts";
+import { type Job, type JobKind, type JobQueue, RetryLater } from "../platform/jobs/index.ts";
 import type { Runs } from "../runs/index.ts";
 import { isStop } from "./choose-agent.ts";
 import { findTurnAt, insertTurn, lockThreadAt, type ThreadRow, type TurnRow } from "./conversation-store.ts";
-import type { ChatEvent, ChatPlatforms } from "./platforms/index.ts";
+import { type ChatEvent, ChatFailure, type ChatPlatforms } from "./platforms/index.ts";
 import { stopThread } from "./stop-thread.ts";
-import { type ChatAppRow, findCalled, notInstalled, updateAsOf } from "./store.ts";
+import { type ChatAppRow, findCalled, updateAsOf } from "./store.ts";
 import { readEvent } from "./stored-event.ts";
+import type { WithToken } from "./tokens.ts";
 import { wakeThread } from "./wake.ts";
 
 export interface EventJobDeps {
   db: Database;
   ids: Ids;
   clock: Clock;
-  logger: Logger;
   queue: JobQueue;
+  withToken: WithToken;
   platforms: ChatPlatforms;
   runs: Pick<Runs, "cancelAll">;
 }
@@ -55,9 +55,10 @@ async function handle(deps: EventJobDeps, job: Job<z.infer<typeof Payload>>): Pr
   const event = await readEvent(deps.db.read, deliveryId);
   if (!event) return;
   const app = (await findCalled(deps.db.read, [chatAppId])).get(chatAppId);
+  const lost = event.kind === "removed" && app?.state === "live" && (await hasLostToken(deps, app));
   await deps.db.commit({
     async run(tx) {
-      const outcome = await workOff(deps, tx, app, event, deliveryId);
+      const outcome = await workOff(deps, tx, app, event, { deliveryId, lost });
       await settleDelivery(tx, deliveryId, outcome ?? {});
       await job.complete(tx);
     },
@@ -69,19 +70,14 @@ async function workOff(
   tx: Tx,
   app: ChatAppRow | undefined,
   event: ChatEvent,
-  deliveryId: string,
+  { deliveryId, lost }: { deliveryId: string; lost: boolean },
 ): Promise<Outcome> {
   if (!app) return ignored("The chat app was deleted.");
   if (event.kind === "other") return ignored(event.why);
   if (app.team_id !== null && event.teamId !== app.team_id)
     return ignored("It comes from another workspace of the platform than the app is installed in.");
-  if (event.kind === "removed") return remove(deps, tx, app, event);
   if (app.state !== "live") return ignored("The chat app is not installed.");
-  if (event.kind === "stop") {
-    const stopped = await stopThread(deps, tx, await threadAt(deps, tx, app, event), event.ts);
-    return stopped ? done("It stopped what was under way.") : ignored("There was nothing to stop.");
-  }
-  if (app.enabled !== 1) return ignored("The chat app is disabled.");
+  if (event.kind === "removed") return lost ? explainLoss(tx, app, event) : ignored(installedSince);
   if (event.userTeamId !== app.team_id) return ignored("Its author belongs to another workspace.");
   if (event.user === app.bot_user_id) return ignored("The bot itself wrote the message.");
   return listen(deps, tx, app, event, deliveryId);
@@ -94,17 +90,14 @@ async function listen(
   event: Message,
   deliveryId: string,
 ): Promise<Outcome> {
+  const text = deps.platforms[app.platform].plainText(event.text, app.bot_user_id ?? "");
+  // What goes on when an app is disabled goes on, and can be stopped.
+  if (app.enabled !== 1 && !isStop(text)) return ignored("The chat app is disabled.");
   const thread = await threadAt(deps, tx, app, event);
   if (await findTurnAt(tx, thread.id, event.ts))
     return ignored("The same message has come as another event.");
-  const text = deps.platforms[app.platform].plainText(event.text, app.bot_user_id ?? "");
   const turn = newTurn(deps, thread, event, deliveryId, text);
-  if (isStop(text)) {
-    if (await stopThread(deps, tx, thread, event.ts)) return done("It stopped what was under way.");
-    await insertTurn(tx, { ...turn, state: "answering", notice: "Nothing is under way in this thread." });
-    await wakeThread(tx, deps, thread);
-    return ignored("There was nothing to stop.");
-  }
+  if (isStop(text)) return stop(deps, tx, app, thread, turn);
   // Events do not have to arrive in the order in which things happened.
   if (thread.stopped_before !== null && event.ts < thread.stopped_before)
     return ignored("It was stopped before it began.");
@@ -113,25 +106,51 @@ async function listen(
   return undefined;
 }
 
-/** Only of the installation that there is: the event may be of one before. */
-async function remove(
-  { clock, logger }: EventJobDeps,
+/** A message that asks for an end; it is kept as a turn, so that the same as another event says nothing again. */
+async function stop(
+  deps: EventJobDeps,
   tx: Tx,
   app: ChatAppRow,
-  { at, why }: Extract<ChatEvent, { kind: "removed" }>,
+  thread: ThreadRow,
+  turn: TurnRow,
 ): Promise<Outcome> {
-  if (app.state !== "live") return ignored("The chat app is not installed.");
-  if (app.installed_at !== null && at < app.installed_at - (app.installed_at % 1000))
-    return ignored("The app was installed again since.");
-  const change = {
-    ...notInstalled,
-    state_reason: why,
-    token_revision: app.token_revision + 1,
-    updated_at: clock(),
-  };
-  if (!(await updateAsOf(tx, app, change))) return ignored("The app was installed again since.");
-  logger.warn({ chatApp: app.id, reason: why }, "a chat app has to be installed again");
-  return done(why);
+  if (await stopThread(deps, tx, thread, turn.message_ts)) {
+    await insertTurn(tx, { ...turn, state: "done", reason: "It stopped what was under way." });
+    return { state: "done", reason: "It stopped what was under way." };
+  }
+  if (app.enabled === 1) {
+    await insertTurn(tx, { ...turn, state: "answering", notice: "Nothing is under way in this thread." });
+    await wakeThread(tx, deps, thread);
+  }
+  return ignored("There was nothing to stop.");
+}
+
+/**
+ * Whether the app's token is no good any more, which is noted then (tokens.ts). Times would not tell: the event may be
+ * of an installation, or of a token, before the one there is, and clocks differ.
+ */
+async function hasLostToken({ withToken }: EventJobDeps, app: ChatAppRow): Promise<boolean> {
+  try {
+    await withToken(app, (platform, token) => platform.check(token));
+    return false;
+  } catch (error) {
+    if (!(error instanceof ChatFailure)) throw error;
+    if (error.kind === "unauthorised") return true;
+    throw new RetryLater(error.message, error.retryAfterMs);
+  }
+}
+
+const installedSince = "The app was installed again since, or has another token.";
+
+/** Says why where it was only noted that the token is no good. */
+async function explainLoss(
+  tx: Tx,
+  { id, token_revision }: ChatAppRow,
+  { why }: Extract<ChatEvent, { kind: "removed" }>,
+): Promise<Outcome> {
+  const noted = { id, token_revision: token_revision + 1 };
+  const explained = await updateAsOf(tx, noted, { state_reason: why });
+  return explained ? { state: "done", reason: why } : ignored(installedSince);
 }
 
 function threadAt(
@@ -164,4 +183,3 @@ function newTurn(
 }
 
 const ignored = (reason: string) => ({ state: "ignored", reason }) as const;
-const done = (reason: string) => ({ state: "done", reason }) as const;

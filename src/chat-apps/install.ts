@@ -1,4 +1,4 @@
-import type { Access } from "../access/index.ts";
+import type { Access, Members } from "../access/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Database, insertAll, type Tx } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
@@ -8,6 +8,7 @@ import { ChatFailure, type ChatPlatforms, type Installation } from "./platforms/
 import { addressesOf } from "./present.ts";
 import { requestRevocation } from "./revoke-job.ts";
 import { type ChatSecrets, completed } from "./sealing.ts";
+import { endOpenTurns } from "./stop-thread.ts";
 import {
   beginInstall,
   type ChatAppRow,
@@ -24,6 +25,7 @@ export interface InstallDeps {
   clock: Clock;
   logger: Logger;
   queue: JobQueue;
+  members: Pick<Members, "roles">;
   secrets: ChatSecrets;
   platforms: ChatPlatforms;
   systemAuditRow: Access["systemAuditRow"];
@@ -53,10 +55,21 @@ export const stateMs = 10 * 60_000;
 export function createInstaller(deps: InstallDeps) {
   const { db, clock, secrets, platforms, baseUrl } = deps;
 
+  /** The link's installation and app; undefined: it is no good, or not any more. */
   async function linked(token: string): Promise<{ install: InstallRow; app: ChatAppRow } | undefined> {
     const install = await findLinked(db.read, sha256(token), clock());
-    const app = install && (await findCalled(db.read, [install.chat_app_id])).get(install.chat_app_id);
+    const app = install && (await appOf(install));
     return install && app ? { install, app } : undefined;
+  }
+
+  /** Undefined when it was deleted, or whoever made the link is no admin any more. */
+  async function appOf({
+    chat_app_id: id,
+    requested_by: login,
+  }: InstallRow): Promise<ChatAppRow | undefined> {
+    const app = (await findCalled(db.read, [id])).get(id);
+    const roles = app && (await deps.members.roles(db.read, app.workspace_id, [login]));
+    return roles?.get(login) === "workspace_admin" ? app : undefined;
   }
 
   /** Uses the link up. Undefined: it is none, or not any more. */
@@ -83,7 +96,7 @@ export function createInstaller(deps: InstallDeps) {
   async function finish(state: string, browser: string, code: string | undefined): Promise<InstallEnd> {
     const wanted = { stateHash: sha256(state), browserHash: sha256(browser), now: clock() };
     const install = await db.transaction((tx) => takeInstall(tx, wanted));
-    const app = install && (await findCalled(db.read, [install.chat_app_id])).get(install.chat_app_id);
+    const app = install && (await appOf(install));
     if (!install || !app) return { kind: "stale" };
     if (code === undefined) return { kind: "refused", why: "The platform was not allowed to install it." };
     const credentials = completed(secrets.credentials(app));
@@ -109,7 +122,15 @@ export function createInstaller(deps: InstallDeps) {
         return { kind: "refused", why: "The chat app was changed meanwhile; make another link." };
       }
       // In the same team the platform has put the new tokens in the place of the old ones.
-      if (app.team_id !== null && app.team_id !== given.teamId) await requestRevocation(tx, deps.queue, app);
+      if (app.team_id !== null && app.team_id !== given.teamId) {
+        await requestRevocation(tx, deps.queue, app);
+        await endOpenTurns(
+          deps,
+          tx,
+          app.id,
+          "The chat app was installed in another workspace of the platform.",
+        );
+      }
       await updateChatApps(tx, [app.id], {
         ...{ state: "live", state_reason: null, tokens: secrets.sealTokens(app.id, given) },
         token_expires_at: given.expiresInMs === undefined ? null : now + given.expiresInMs,

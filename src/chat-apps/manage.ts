@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
 import type { Members } from "../access/index.ts";
-import { settleDelivery } from "../deliveries/index.ts";
 import { type Clock, toInstant } from "../platform/clock.ts";
 import { type Database, type Tx, toJson } from "../platform/db/index.ts";
 import { notFound, unprocessable } from "../platform/errors.ts";
@@ -8,12 +7,12 @@ import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import { randomBase62, sha256 } from "../platform/secrets.ts";
-import { openTurnsOfApp, updateTurn } from "./conversation-store.ts";
 import type { ChatPlatforms } from "./platforms/index.ts";
 import { addressesOf, installPath, presentChatApp } from "./present.ts";
 import { requestRevocation } from "./revoke-job.ts";
 import type { AppManifest, ChangeChatApp, ChatApp, CreateChatApp, InstallLink } from "./schema.ts";
 import { type ChatSecrets, completed } from "./sealing.ts";
+import { endOpenTurns } from "./stop-thread.ts";
 import {
   type ChatAppRow,
   deleteChatApp,
@@ -94,12 +93,7 @@ export function createManagement(deps: ManageDeps) {
   /** What has not begun ends with it; runs that have go on. */
   async function remove(tx: Tx, actor: Actor, id: string): Promise<ChatApp> {
     const row = await lock(tx, actor, id);
-    const reason = "The chat app was deleted.";
-    for (const turn of await openTurnsOfApp(tx, id)) {
-      const ended = await updateTurn(tx, turn, { state: "done", reason, updated_at: clock() });
-      if (ended && turn.run_id === null)
-        await settleDelivery(tx, turn.delivery_id, { state: "ignored", reason });
-    }
+    await endOpenTurns(deps, tx, id, "The chat app was deleted.");
     await requestRevocation(tx, queue, row);
     await deleteChatApp(tx, id);
     return present(row);

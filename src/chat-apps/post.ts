@@ -2,11 +2,13 @@ import { settleDelivery } from "../deliveries/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { Runs } from "../runs/index.ts";
+import { sha256 } from "../platform/secrets.ts";
+import type { RunProgress, Runs } from "../runs/index.ts";
 import { askWhich } from "./choose-agent.ts";
 import { progressOf } from "./conversation.ts";
 import { choiceOf, lockThread, type TurnRow, updateTurn } from "./conversation-store.ts";
 import { ChatFailure, type ChatPlatforms } from "./platforms/index.ts";
+import type { ProgressPauses } from "./progress-pace.ts";
 import type { ChatAppRow } from "./store.ts";
 import type { ThreadContext } from "./take-turn.ts";
 import type { WithToken } from "./tokens.ts";
@@ -15,13 +17,17 @@ export interface PostDeps {
   db: Database;
   clock: Clock;
   logger: Logger;
-  runs: Pick<Runs, "find" | "toolCalls">;
+  runs: Pick<Runs, "find" | "progress">;
   platforms: ChatPlatforms;
   withToken: WithToken;
+  pauses: ProgressPauses;
 }
 
 /** Messages that one answer is posted in at the most. */
 const mostParts = 15;
+
+/** For how long no progress is shown after a call that the platform did not take, if it asks for no longer. */
+const leastPauseMs = 2_000;
 
 /** After this long nobody waits for an answer any more, and its conversation goes on without it. */
 const giveUpMs = 24 * 60 * 60_000;
@@ -60,28 +66,35 @@ async function postParts(
     else await say(deps, context, null, text);
     const last = index === parts.length - 1;
     const change = { posted: index + 1, reply_ts: reply, ...(last ? { state: "done" as const } : {}) };
-    await store(deps, context, turn, change);
+    if (!(await store(deps, context, turn, change))) return;
   }
 }
 
-/** Shows that a run goes on. False: nothing has changed since. */
+/**
+ * Shows how far a run is: what it has said so far or, until it says something, the tool that was called last. What the
+ * platform does not take now is dropped: the next look shows more. False: nothing was shown.
+ */
 export async function showProgress(
   deps: PostDeps,
   context: ThreadContext,
   turn: TurnRow,
-  tools: readonly string[],
+  { tools, text }: RunProgress,
 ): Promise<boolean> {
   const { app } = context;
-  const progress = progressOf(tools);
-  if (progress === turn.progress || app?.state !== "live") return false;
-  const [text = progress] = deps.platforms[app.platform].render(progress);
-  const reply_ts = await say(deps, { ...context, app }, turn.reply_ts, text).catch((error) => {
+  if (app?.state !== "live" || deps.pauses.leftMs(app.id) > 0) return false;
+  const platform = deps.platforms[app.platform];
+  const shown = platform.renderPartial(text) || platform.render(progressOf(tools)).join("\n");
+  const progress = sha256(shown);
+  if (progress === turn.progress) return false;
+  let reply_ts = turn.reply_ts;
+  try {
+    reply_ts = await say(deps, { ...context, app }, reply_ts, shown);
+  } catch (error) {
+    if (!(error instanceof ChatFailure)) throw error;
+    if (isPassing(error)) return false;
     // It is no answer: whether that can be posted will be seen.
-    if (error instanceof ChatFailure && !isPassing(error)) return turn.reply_ts;
-    throw error;
-  });
-  await store(deps, context, turn, { progress, reply_ts });
-  return true;
+  }
+  return store(deps, context, turn, { progress, reply_ts });
 }
 
 /** Asks in the conversation which agent is meant. */
@@ -96,22 +109,29 @@ export async function postQuestion(deps: PostDeps, context: ThreadContext, turn:
 }
 
 /** Changes that message, or posts one where there is none or it is gone. Returns the message's name. */
-function say(
-  { withToken }: PostDeps,
+async function say(
+  { withToken, pauses }: PostDeps,
   { app, thread: { channel, thread } }: ThreadContext & { app: ChatAppRow },
   ts: string | null,
   text: string,
 ): Promise<string> {
-  return withToken(app, async (platform, token) => {
-    if (ts === null) return platform.post(token, { channel, thread, text });
-    try {
-      await platform.update(token, { channel, ts, text });
-      return ts;
-    } catch (error) {
-      if (!(error instanceof ChatFailure) || error.kind !== "gone") throw error;
-      return platform.post(token, { channel, thread, text });
-    }
-  });
+  try {
+    return await withToken(app, async (platform, token) => {
+      if (ts === null) return platform.post(token, { channel, thread, text });
+      try {
+        await platform.update(token, { channel, ts, text });
+        return ts;
+      } catch (error) {
+        if (!(error instanceof ChatFailure) || error.kind !== "gone") throw error;
+        return platform.post(token, { channel, thread, text });
+      }
+    });
+  } catch (error) {
+    // Whatever it was, no progress may take from answers what the platform has left.
+    if (error instanceof ChatFailure && isPassing(error))
+      pauses.pause(app.id, Math.max(error.retryAfterMs, leastPauseMs));
+    throw error;
+  }
 }
 
 async function attempt(
@@ -146,17 +166,19 @@ async function giveUp(deps: PostDeps, context: ThreadContext, turn: TurnRow, why
   return true;
 }
 
+/** False: the turn was ended by somebody else meanwhile. */
 async function store(
   { db }: PostDeps,
   { thread, hold }: ThreadContext,
   turn: TurnRow,
   change: Partial<TurnRow>,
-): Promise<void> {
-  await db.commit({
+): Promise<boolean> {
+  return db.commit({
     async run(tx) {
       await lockThread(tx, thread.id);
-      await updateTurn(tx, turn, change);
+      const stored = await updateTurn(tx, turn, change);
       await hold(tx);
+      return stored;
     },
   });
 }

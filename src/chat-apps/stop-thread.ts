@@ -3,7 +3,14 @@ import type { Clock } from "../platform/clock.ts";
 import type { Tx } from "../platform/db/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Runs } from "../runs/index.ts";
-import { openTurns, type ThreadRow, type TurnRow, updateThread, updateTurn } from "./conversation-store.ts";
+import {
+  openTurns,
+  openTurnsOfApp,
+  type ThreadRow,
+  type TurnRow,
+  updateThread,
+  updateTurn,
+} from "./conversation-store.ts";
 import { wakeThread } from "./wake.ts";
 
 export interface StopDeps {
@@ -28,14 +35,29 @@ export async function stopThread(deps: StopDeps, tx: Tx, thread: ThreadRow, ts: 
   return runIds.length > 0 || waiting.length > 0;
 }
 
-/** Ends a turn that has not begun. False: it has, or it is over. */
+/** Ends a turn that has not begun; `state` is how its delivery ends. False: it has begun, or it is over. */
 export async function dismissTurn(
   { clock }: Pick<StopDeps, "clock">,
   tx: Tx,
   turn: TurnRow,
   reason: string,
+  state: "done" | "ignored" = "ignored",
 ): Promise<boolean> {
   if (!(await updateTurn(tx, turn, { state: "done", reason, updated_at: clock() }))) return false;
-  await settleDelivery(tx, turn.delivery_id, { state: "ignored", reason });
+  await settleDelivery(tx, turn.delivery_id, { state, reason });
   return true;
+}
+
+/** Ends all that is open in an app's conversations, where nobody can be answered any more. Runs go on. */
+export async function endOpenTurns(
+  { clock }: Pick<StopDeps, "clock">,
+  tx: Tx,
+  chatAppId: string,
+  reason: string,
+): Promise<void> {
+  for (const turn of await openTurnsOfApp(tx, chatAppId)) {
+    const ended = await updateTurn(tx, turn, { state: "done", reason, updated_at: clock() });
+    if (ended && turn.run_id === null)
+      await settleDelivery(tx, turn.delivery_id, { state: "ignored", reason });
+  }
 }

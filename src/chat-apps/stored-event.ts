@@ -3,18 +3,18 @@ import { readPayload } from "../deliveries/index.ts";
 import { fromJson, type Queryable } from "../platform/db/index.ts";
 import type { ChatEvent } from "./platforms/index.ts";
 
-const place = { teamId: z.string(), channel: z.string(), thread: z.string(), ts: z.string() };
-
 const StoredEvent = z.discriminatedUnion("kind", [
   z.object({
-    ...place,
     kind: z.literal("message"),
+    teamId: z.string(),
+    channel: z.string(),
+    thread: z.string(),
+    ts: z.string(),
     userTeamId: z.string(),
     user: z.string(),
     text: z.string(),
   }),
-  z.object({ ...place, kind: z.literal("stop") }),
-  z.object({ kind: z.literal("removed"), teamId: z.string(), at: z.number(), why: z.string() }),
+  z.object({ kind: z.literal("removed"), teamId: z.string(), why: z.string() }),
   z.object({ kind: z.literal("other"), why: z.string() }),
 ]) satisfies z.ZodType<ChatEvent>;
 

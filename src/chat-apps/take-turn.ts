@@ -3,7 +3,15 @@ import { settleDelivery } from "../deliveries/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { afterCommit, type Database, insertAll, type Tx, toJson } from "../platform/db/index.ts";
 import type { Runs } from "../runs/index.ts";
-import { askAgain, chooseAgent, nobodyThere, pickOf, sayHow } from "./choose-agent.ts";
+import {
+  askAgain,
+  chooseAgent,
+  mostOffered,
+  nobodyThere,
+  notAnyMore,
+  pickOf,
+  sayHow,
+} from "./choose-agent.ts";
 import { answerOf, type Exchange, withHistory } from "./conversation.ts";
 import {
   choiceOf,
@@ -41,9 +49,6 @@ export interface ThreadContext {
 /** Exchanges that are passed on at the most; see also withHistory. */
 const mostExchanges = 20;
 
-/** Agents that are offered in a question at the most. */
-const mostOffered = 50;
-
 /** Takes the next message: starts its run, asks which agent is meant, or says why there is none. */
 export async function begin(deps: TakeTurnDeps, context: ThreadContext, turn: TurnRow): Promise<true> {
   const { thread, app } = context;
@@ -68,7 +73,7 @@ export async function begin(deps: TakeTurnDeps, context: ThreadContext, turn: Tu
   }
 }
 
-/** Takes the message after a question for the answer to it. */
+/** Takes a message of whoever was asked for the answer. */
 export async function pick(
   deps: TakeTurnDeps,
   context: ThreadContext,
@@ -85,8 +90,10 @@ export async function pick(
   const agent = pickOf(answer.body, options);
   if (agent === undefined)
     return reply(deps, context, answer, askAgain(options), "It names none of the agents that were offered.");
+  if (!(await launchableBy(deps.agents, app)).includes(agent))
+    return reply(deps, context, answer, notAnyMore(agent), "It chose an agent that the bot may not launch.");
   const took = (tx: Tx) =>
-    dismissTurn(deps, tx, answer, `It chose the agent ${agent} for the message before.`);
+    dismissTurn(deps, tx, answer, `It chose the agent ${agent} for the message before.`, "done");
   return start(deps, { ...context, app }, choosing, agent, took);
 }
 

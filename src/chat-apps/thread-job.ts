@@ -4,9 +4,17 @@ import type { Database } from "../platform/db/index.ts";
 import { type Job, type JobKind, type JobQueue, RetryLater } from "../platform/jobs/index.ts";
 import { isFinal, type Runs } from "../runs/index.ts";
 import { answerOf } from "./conversation.ts";
-import { findThread, lockThread, openTurns, type ThreadRow, type TurnRow } from "./conversation-store.ts";
+import {
+  countRunning,
+  findThread,
+  lockThread,
+  openTurns,
+  type ThreadRow,
+  type TurnRow,
+} from "./conversation-store.ts";
 import { ChatFailure } from "./platforms/index.ts";
 import { type PostDeps, postAnswer, postQuestion, showProgress } from "./post.ts";
+import { lookAgainMs } from "./progress-pace.ts";
 import { findCalled } from "./store.ts";
 import { begin, pick, type TakeTurnDeps } from "./take-turn.ts";
 import { laterLook, threadJobKind } from "./wake.ts";
@@ -26,9 +34,6 @@ const maxAttempts = 1_000_000;
 
 /** A run that ends this soon is answered at once, without a message that says to wait. */
 const soonSeconds = 0.5;
-
-/** How long it takes to look at a run's progress again: a third of its age, within these bounds. */
-const lookAgainMs = { least: 1_500, most: 10_000 };
 
 /**
  * Works a conversation off: its messages one after the other, each to the end of its run. There is one such job for
@@ -68,19 +73,21 @@ async function step(
   turns: readonly TurnRow[],
 ): Promise<boolean> {
   const inState = (...states: TurnRow["state"][]) => turns.find(({ state }) => states.includes(state));
-  const [active, choosing, waiting] = [
-    inState("running", "answering"),
-    inState("choosing"),
-    inState("waiting"),
-  ];
-  if (!active && !choosing && !waiting) return false;
+  const [active, waiting] = [inState("running", "answering"), inState("waiting")];
+  const unasked = turns.find(({ state, reply_ts }) => state === "choosing" && reply_ts === null);
+  if (!active && !unasked && !waiting) return false;
   const app = (await findCalled(deps.db.read, [thread.chat_app_id])).get(thread.chat_app_id);
   const context = { thread, app, hold: job.hold };
   if (active) return follow(deps, job, context, active);
-  if (choosing && choosing.reply_ts === null) return postQuestion(deps, context, choosing);
-  if (choosing) return waiting ? pick(deps, context, choosing, waiting) : false;
-  return waiting ? begin(deps, context, waiting) : false;
+  if (unasked) return postQuestion(deps, context, unasked);
+  if (!waiting) return false;
+  const choosing = turns.find((turn) => turn.state === "choosing" && mayAnswer(turn, waiting));
+  return choosing ? pick(deps, context, choosing, waiting) : begin(deps, context, waiting);
 }
+
+/** The run will run as whoever asked for it: nobody else chooses its agent. */
+const mayAnswer = (choosing: TurnRow, { user_id, message_ts }: TurnRow) =>
+  choosing.user_id === user_id && choosing.message_ts < message_ts;
 
 async function follow(
   deps: ThreadJobDeps,
@@ -97,26 +104,36 @@ async function follow(
       : (await deps.runs.find([runId])).get(runId);
   if (!run) return postAnswer(deps, context, turn, "The run is gone.");
   if (isFinal(run)) return postAnswer(deps, context, turn, answerOf(run));
-  return showProgress(deps, context, turn, await deps.runs.toolCalls(runId));
+  return showProgress(deps, context, turn, await deps.runs.progress(runId));
 }
 
 /** Ends the job, unless something has happened in the conversation since it was read. */
-function settle(
-  { db, clock, queue }: ThreadJobDeps,
+async function settle(
+  deps: ThreadJobDeps,
   job: ThreadJob,
   seen: ThreadRow,
   turns: readonly TurnRow[],
 ): Promise<boolean> {
   const running = turns.find(({ state }) => state === "running");
-  const age = running ? clock() - running.created_at : 0;
-  const delayMs = Math.min(lookAgainMs.most, Math.max(lookAgainMs.least, age / 3));
-  return db.commit({
+  const delayMs = running ? await untilNextLook(deps, running) : undefined;
+  return deps.db.commit({
     async run(tx) {
       const thread = await lockThread(tx, seen.id);
       if (thread && thread.revision !== seen.revision) return false;
-      if (running) await queue.enqueue(tx, laterLook(seen.id, delayMs));
+      if (delayMs !== undefined) await deps.queue.enqueue(tx, laterLook(seen.id, delayMs));
       await job.complete(tx);
       return true;
     },
   });
+}
+
+/** Undefined when nobody would see what there is. */
+async function untilNextLook(deps: ThreadJobDeps, running: TurnRow): Promise<number | undefined> {
+  const { chat_app_id: appId, created_at } = running;
+  const app = (await findCalled(deps.db.read, [appId])).get(appId);
+  if (!app) return undefined;
+  const underWay = await countRunning(deps.db.read, appId);
+  const { updatesPerMinute } = deps.platforms[app.platform];
+  const own = lookAgainMs(deps.clock() - created_at, underWay, updatesPerMinute);
+  return Math.max(own, deps.pauses.leftMs(appId));
 }

@@ -28,14 +28,15 @@ const renewingMs = 30_000;
 
 /**
  * Gives the app's token to `work`, renewed in time by one process at a time. An app whose token the platform does not
- * take any more has to be installed again: that is noted, and the failure goes on to the caller.
+ * take any more has to be installed again: that is noted, and the failure goes on to the caller. What cannot be opened
+ * with the keys of this process is left as it is: the right key may come back.
  */
 export function createWithToken(deps: TokenDeps): WithToken {
   const { db, clock, logger, secrets, platforms } = deps;
 
   async function tokenOf(app: ChatAppRow): Promise<string> {
     const tokens = secrets.tokens(app);
-    if (!tokens) throw new ChatFailure("unauthorised", "The tokens of the chat app cannot be opened.");
+    if (!tokens) throw new ChatFailure("unavailable", "The tokens of the chat app cannot be opened.");
     const leftMs = app.token_expires_at === null ? Number.POSITIVE_INFINITY : app.token_expires_at - clock();
     if (leftMs > renewBeforeMs || tokens.refreshToken === undefined) return tokens.accessToken;
     try {
@@ -52,7 +53,7 @@ export function createWithToken(deps: TokenDeps): WithToken {
     const mine = await db.transaction((tx) => claimRenewal(tx, app, { now, until: now + renewingMs }));
     if (!mine) throw new ChatFailure("unavailable", "The token is being renewed.", 1_000);
     const credentials = completed(secrets.credentials(app));
-    if (!credentials) throw new ChatFailure("unauthorised", "The secrets of the chat app cannot be opened.");
+    if (!credentials) throw new ChatFailure("unavailable", "The secrets of the chat app cannot be opened.");
     const issued = await platforms[app.platform].refresh(credentials, refreshToken).catch(async (error) => {
       await db.transaction((tx) => updateAsOf(tx, app, { renewing_until: null }));
       throw error;
@@ -70,22 +71,29 @@ export function createWithToken(deps: TokenDeps): WithToken {
     return tokens.accessToken;
   }
 
-  async function lose(app: ChatAppRow, why: string): Promise<void> {
+  /** False: the app has other tokens by now, or is gone. */
+  async function lose(app: ChatAppRow, why: string): Promise<boolean> {
     const change = {
       ...notInstalled,
       state_reason: why,
       token_revision: app.token_revision + 1,
       updated_at: clock(),
     };
-    if (await db.transaction((tx) => updateAsOf(tx, app, change)))
-      logger.warn({ chatApp: app.id, reason: why }, "a chat app has to be installed again");
+    if (!(await db.transaction((tx) => updateAsOf(tx, app, change)))) return false;
+    logger.warn({ chatApp: app.id, reason: why }, "a chat app has to be installed again");
+    return true;
   }
 
   return async (app, work) => {
     try {
       return await work(platforms[app.platform], await tokenOf(app));
     } catch (error) {
-      if (error instanceof ChatFailure && error.kind === "unauthorised") await lose(app, error.message);
+      const lost = error instanceof ChatFailure && error.kind === "unauthorised";
+      if (lost && !(await lose(app, error.message)))
+        throw new ChatFailure(
+          "unavailable",
+          "The chat app was installed again, or its token renewed, meanwhile.",
+        );
       throw error;
     }
   };

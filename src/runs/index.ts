@@ -4,6 +4,7 @@ export { type Budgets, createBudgets } from "./budgets.ts";
 export { budgetEndpoints, runEndpoints } from "./endpoints.ts";
 export { createExecutor, type Executor, type ExecutorDeps } from "./execute.ts";
 export type { FollowUps } from "./ports.ts";
+export type { RunProgress } from "./progress.ts";
 export { createRunSignals, type RunSignals, untilEnded } from "./run-signals.ts";
 export { createRuns, isFinal, type Runs } from "./service.ts";
 export { forgetOldSpending } from "./spending-store.ts";

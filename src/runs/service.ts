@@ -10,6 +10,7 @@ import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Redactor } from "../platform/redact.ts";
 import type { Budgets } from "./budgets.ts";
 import type { FollowUps } from "./ports.ts";
+import { calledTool, foldProgress, type RunProgress } from "./progress.ts";
 import { pollMs, type RunSignals, untilEnded } from "./run-signals.ts";
 import type { CreateRun, ListRuns, RunTrigger } from "./schema.ts";
 import {
@@ -25,6 +26,7 @@ import {
   lockOpenRuns,
   lockRun,
   type NewRun,
+  newestStepEvents,
   newRunRow,
   type RunRow,
   requestCancel,
@@ -234,8 +236,10 @@ export function createRuns(deps: RunsDeps) {
     states: (ids: readonly string[]) => findStates(db.read, ids),
     /** Slugs of the tools that the run called, in order, each as often as it was called. */
     async toolCalls(id: string): Promise<string[]> {
-      return (await toolCallData(db.read, id)).flatMap(calledTool);
+      return (await toolCallData(db.read, id)).flatMap((json) => calledTool(json) ?? []);
     },
+    /** How far the newest step of the run is. */
+    progress: async (id: string): Promise<RunProgress> => foldProgress(await newestStepEvents(db.read, id)),
     waitFor,
     cancel,
     cancelAll,
@@ -272,13 +276,6 @@ function newRun(
     tools_allowed: order.toolsAllowed === undefined ? null : toJson(order.toolsAllowed),
     created_at: now,
   };
-}
-
-/** Data that was too long is kept as a cut text, in which the tool's name still stands before the arguments. */
-function calledTool(json: string): string[] {
-  const data: { tool?: string; text?: string } = JSON.parse(json);
-  const tool = data.tool ?? /"tool":"([^"\\]+)"/.exec(data.text ?? "")?.[1];
-  return tool === undefined ? [] : [tool];
 }
 
 function positionOf(lastEventId: string | undefined): [number, number] {

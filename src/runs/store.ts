@@ -89,6 +89,9 @@ export interface RunEventRow {
   at: number;
 }
 
+/** What a progress is made of. */
+export type StepEvent = Pick<RunEventRow, "type" | "data">;
+
 export const newRunRow = (run: NewRun): Rows[number] => ({
   table: "runs",
   row: {
@@ -157,6 +160,35 @@ export async function toolCallData(q: Queryable, runId: string): Promise<string[
     .where({ run_id: runId, type: "tool.called" })
     .orderBy(["attempt", "seq"])
     .pluck("data");
+}
+
+/** The kinds of events that tell how far a step is; results of tools, which may be whole files, are none. */
+const stepEvents = ["step.started", "model.retried", "text.delta", "tool.called", "step.finished"];
+
+/** Far more than what is said in a message of a chat. */
+const mostStepEvents = 1_000;
+
+/**
+ * What tells how far the newest step of a run's newest attempt is, in order and from the step's beginning or its newest
+ * retry on; the first 1,000 events at the most.
+ */
+export async function newestStepEvents(q: Queryable, runId: string): Promise<StepEvent[]> {
+  const attempt = q("run_events").where({ run_id: runId }).max("attempt");
+  const begin = q("run_events")
+    .where({ run_id: runId })
+    .where("attempt", attempt.clone())
+    .whereIn("type", ["step.started", "model.retried"])
+    .orderBy("seq", "desc")
+    .limit(1)
+    .select("seq");
+  return q("run_events")
+    .where({ run_id: runId })
+    .where("attempt", attempt)
+    .where("seq", ">=", begin)
+    .whereIn("type", stepEvents)
+    .orderBy("seq")
+    .limit(mostStepEvents)
+    .select("type", "data");
 }
 
 /** Newest first, one more than the limit when there are more. */

@@ -60,6 +60,15 @@ export async function startWithChat({
   prepare(slack);
   const files = agentFiles(agents);
   const app = await startApp({ engine, files, env: { SLACK_API_URL: slack.apiUrl, ...env }, ...setup });
+  return addChatApp(app, slack, { body, installed });
+}
+
+/** A chat app in a service that has that Slack to talk to. */
+export async function addChatApp(
+  app: TestApp,
+  slack: SlackSimulator,
+  { body = {}, installed = true }: { body?: Record<string, unknown>; installed?: boolean } = {},
+): Promise<ChatSetup> {
   const { clientId, clientSecret, signingSecret } = slack;
   const made = await app.request("POST", "/chat-apps", {
     body: {

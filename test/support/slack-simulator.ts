@@ -31,9 +31,13 @@ export interface SlackCallRecord {
   status?: number;
 }
 
-/** `stall` never answers; `lost` does what is asked and then cuts the connection; `garbage` answers what is no JSON. */
+/**
+ * `stall` never answers; `lost` does what is asked and then cuts the connection; `garbage` answers what is no JSON. An
+ * answer is held back until `until` settles; without an error what is asked is done before.
+ */
 export type SlackFault =
-  | { error: string }
+  | { error: string; until?: Promise<unknown> }
+  | { until: Promise<unknown> }
   | { status: number; retryAfter?: number }
   | "stall"
   | "lost"
@@ -65,11 +69,15 @@ export interface SlackSimulator {
   channels: Set<string>;
   /** Messages a channel takes at once before it takes one a second; Slack lets short bursts through. */
   burst: number;
+  /** Messages that may be changed at once before 50 a minute may be, in all channels. */
+  updateBurst: number;
   /** Milliseconds of what Slack calls a second or a minute, so that tests do not wait for whole ones. */
   secondMs: number;
   /** Tokens of bots that are good, oldest first. */
   tokens: string[];
   messages: SlackMessage[];
+  /** Texts that have called people or a whole channel. */
+  pings: string[];
   calls: SlackCallRecord[];
   called(method: string): SlackCallRecord[];
   /** The next `times` calls of a method get this. */
@@ -112,9 +120,11 @@ export async function startSlackSimulator(): Promise<SlackSimulator> {
     users: new Map(),
     channels: new Set(["C1", "C2", "D1"]),
     burst: 100,
+    updateBurst: 100,
     secondMs: 1_000,
     tokens: [],
     messages: [],
+    pings: [],
     calls: [],
     called: (method) => simulator.calls.filter((call) => call.method === method),
     fail(method, fault, times = 1) {
@@ -208,21 +218,29 @@ export async function startSlackSimulator(): Promise<SlackSimulator> {
     if (ts !== undefined && !known) return refused("message_not_found");
     const message = known ?? { channel, ts: simulator.nextTs(), threadTs: thread_ts, text, versions: [] };
     if (!known) simulator.messages.push(message);
+    if (/<[!@]/.test(text) || (fields.link_names === "true" && text.includes("@")))
+      simulator.pings.push(text);
     message.text = text;
     message.versions.push(text);
     changed.dispatchEvent(new Event("message"));
     return { ok: true, channel, ts: message.ts };
   }
 
-  /** Milliseconds until the channel takes another message; 0 when it takes this one. */
-  function waitFor(channel: string): number {
+  /** Milliseconds until another call of that kind is taken; 0 when this one is. One more is taken every `perCall` ms. */
+  function waitFor(what: string, burst: number, perCall: number): number {
     const now = Date.now();
-    const window = simulator.burst * simulator.secondMs;
-    const times = (spent.get(channel) ?? []).filter((at) => now - at < window);
-    spent.set(channel, times);
-    if (times.length >= simulator.burst) return (times[0] ?? now) + window - now;
+    const window = burst * perCall;
+    const times = (spent.get(what) ?? []).filter((at) => now - at < window);
+    spent.set(what, times);
+    if (times.length >= burst) return (times[0] ?? now) + window - now;
     times.push(now);
     return 0;
+  }
+
+  function limitOf(method: string, { channel = "" }: Fields): number {
+    const { burst, updateBurst, secondMs } = simulator;
+    if (method === "chat.postMessage") return waitFor(channel, burst, secondMs);
+    return method === "chat.update" ? waitFor(method, updateBurst, (secondMs * 60) / 50) : 0;
   }
 
   function answer(method: string, fields: Fields, token: string): Json {
@@ -261,14 +279,18 @@ export async function startSlackSimulator(): Promise<SlackSimulator> {
     const fault = faults.get(method)?.shift();
     if (fault === "stall") return;
     if (fault === "garbage") return reply(200, "<html>down</html>");
-    if (typeof fault === "object" && "error" in fault) return reply(200, refused(fault.error));
-    if (typeof fault === "object")
+    if (typeof fault === "object" && "error" in fault) {
+      await fault.until;
+      return reply(200, refused(fault.error));
+    }
+    if (typeof fault === "object" && "status" in fault)
       return reply(fault.status, "", fault.retryAfter ? { "retry-after": String(fault.retryAfter) } : {});
-    const waitMs = method === "chat.postMessage" ? waitFor(fields.channel ?? "") : 0;
+    const waitMs = limitOf(method, fields);
     if (waitMs > 0)
       return reply(429, refused("ratelimited"), { "retry-after": String(Math.ceil(waitMs / 1_000)) });
     const token = /^Bearer (.+)$/.exec(req.headers.authorization ?? "")?.[1] ?? fields.token ?? "";
     const body = answer(method, fields, token);
+    if (typeof fault === "object") await fault.until;
     if (fault === "lost") req.socket.resetAndDestroy();
     else reply(200, body);
   }

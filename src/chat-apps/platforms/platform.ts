@@ -39,9 +39,8 @@ interface Place {
 /** What the platform tells of. `ts` names a message, and the names of one conversation sort by time. */
 export type ChatEvent =
   | ({ kind: "message"; teamId: string; userTeamId: string; ts: string; user: string; text: string } & Place)
-  | ({ kind: "stop"; teamId: string; ts: string } & Place)
-  /** The app lost its tokens; `at` in epoch milliseconds, exact to the second. */
-  | { kind: "removed"; teamId: string; at: number; why: string }
+  /** The app lost a token, or all of them; it may have others by now. */
+  | { kind: "removed"; teamId: string; why: string }
   /** Nothing that anybody answers. */
   | { kind: "other"; why: string };
 
@@ -78,6 +77,8 @@ export interface ChatPlatform {
   exchange(credentials: ChatCredentials, code: string, redirectUri: string): Promise<Installation>;
   refresh(credentials: ChatCredentials, refreshToken: string): Promise<IssuedTokens>;
   revoke(token: string): Promise<void>;
+  /** Does nothing but throw when the token is no good. */
+  check(token: string): Promise<void>;
   user(token: string, userId: string): Promise<ChatUser>;
   /** Returns the message's name. */
   post(token: string, message: Place & { text: string }): Promise<string>;
@@ -86,4 +87,8 @@ export interface ChatPlatform {
   plainText(text: string, botUserId: string): string;
   /** Markdown as texts of the platform, each of a length that it takes in one message; never none. */
   render(markdown: string): string[];
+  /** The same of Markdown that is still being written, as one text; '' while there is nothing to be seen. */
+  renderPartial(markdown: string): string;
+  /** How often an app may change messages to show how far runs are, which leaves enough for answers. */
+  updatesPerMinute: number;
 }

@@ -142,6 +142,36 @@ describe.each(databases())("installing a chat app on %s", (engine) => {
     expect(chat.app.logs().join("\n")).not.toContain(new URL(url).searchParams.get("token"));
   });
 
+  it("is refused once the time for the link, or for Slack's consent, is over", async () => {
+    const chat = await startWithChat({ engine, installed: false });
+    const expire = (column: string) =>
+      chat.app.db.transaction((tx) => tx("chat_installs").update({ [column]: Date.now() - 1 }));
+    const url = await link(chat);
+    await expire("link_expires_at");
+    expect([(await fetch(url)).status, (await pressButton(url)).status]).toEqual([410, 410]);
+    const begun = await pressButton(await link(chat));
+    const location = (await fetch(begun.url, { redirect: "manual" })).headers.get("location") ?? "";
+    await expire("state_expires_at");
+    expect((await comeBack(chat.app, location, begun.cookie)).status).toBe(400);
+    expect(chat.slack.calls).toEqual([]);
+  });
+
+  it("is refused when whoever made the link is no admin any more", async () => {
+    const chat = await startWithChat({ engine, installed: false });
+    const key = await chat.app.member("olga", "workspace_admin");
+    const made = () => chat.app.request("POST", `/chat-apps/${chat.id}/install-link`, { key });
+    const [first, second] = [
+      here(chat.app, (await made()).json.url),
+      here(chat.app, (await made()).json.url),
+    ];
+    const begun = await pressButton(first);
+    const location = (await fetch(begun.url, { redirect: "manual" })).headers.get("location") ?? "";
+    await chat.app.request("PATCH", "/members/olga", { body: { role: "operator" } });
+    expect([(await fetch(second)).status, (await pressButton(second)).status]).toEqual([410, 410]);
+    expect((await comeBack(chat.app, location, begun.cookie)).status).toBe(400);
+    expect(chat.slack.calls).toEqual([]);
+  });
+
   it("is refused with a state of another browser, a used one, or none", async () => {
     const chat = await startWithChat({ engine, installed: false });
     const begun = await pressButton(await link(chat));

@@ -1,22 +1,10 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startWithModel } from "../../support/chat-model.ts";
 import { startWithChat } from "../../support/chat-setup.ts";
 import { databases } from "../../support/databases.ts";
-import { startModelSimulator } from "../../support/model-simulator.ts";
 import { specText } from "../../support/run-requests.ts";
 
 const labels = ["chat"];
-
-/** A chat whose one agent has a scripted model. */
-async function startWithModel(setup: Parameters<typeof startWithChat>[0] = {}) {
-  const model = await startModelSimulator();
-  onTestFinished(() => model.close());
-  const chat = await startWithChat({
-    agents: { smart: { labels, model: "openai-compatible/any", retries: 0 } },
-    ...setup,
-    env: { OPENAI_COMPATIBLE_BASE_URL: `${model.origin}/v1`, ...setup.env },
-  });
-  return { ...chat, model };
-}
 
 describe.each(databases())("talking to agents in Slack on %s", (engine) => {
   it("answers a mention in its thread, with one run as the bot's owner", async () => {
@@ -87,7 +75,7 @@ describe.each(databases())("talking to agents in Slack on %s", (engine) => {
     expect(await chat.deliveries()).toMatchObject([
       { state: "done", run_id: expect.any(String) },
       { state: "ignored", reason: "It names none of the agents that were offered.", run_id: null },
-      { state: "ignored", reason: "It chose the agent two for the message before.", run_id: null },
+      { state: "done", reason: "It chose the agent two for the message before.", run_id: null },
     ]);
     await chat.change({ defaultAgent: "one" });
     await chat.mention("by default");
@@ -135,12 +123,14 @@ describe.each(databases())("talking to agents in Slack on %s", (engine) => {
     model.script({ text: "never", until: new Promise(() => {}) });
     await chat.mention("again", { thread });
     await model.request(1);
-    const pressed = { type: "agent_session_stopped", channel: "C1", thread_ts: thread, user: "U1" };
-    expect(await chat.slack.deliver(chat.eventsUrl, { ...pressed, event_ts: chat.slack.nextTs() })).toEqual([
-      200,
-    ]);
-    await chat.settled();
+    // In a direct message Slack may tell of one message twice.
+    const ts = chat.slack.nextTs();
+    for (let n = 0; n < 2; n++) {
+      await chat.mention("cancel", { thread, ts });
+      await chat.settled();
+    }
     expect((await chat.runs()).map(({ status }) => status)).toEqual(["cancelled", "cancelled"]);
+    expect(chat.answers(thread).filter((text) => text.startsWith("Nothing is under way"))).toHaveLength(1);
   });
 
   it("says of a failure only what everybody may read", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chooseAgent, isStop, pickOf } from "../../../src/chat-apps/choose-agent.ts";
+import { askWhich, chooseAgent, isStop, mostOffered, pickOf } from "../../../src/chat-apps/choose-agent.ts";
 import { loginOf } from "../../../src/chat-apps/identify.ts";
+import { splitText } from "../../../src/chat-apps/platforms/slack/split-text.ts";
 
 const candidates = ["triage", "write-docs", "hello"];
 const choose = (text: string, rest: Partial<Parameters<typeof chooseAgent>[0]> = {}) =>
@@ -68,4 +69,9 @@ it.each([
   [undefined, undefined],
 ])("the address %s stands for the login %s", (email, login) => {
   expect(loginOf(email, ["acme.example"])).toBe(login);
+});
+
+it("offers no more agents than fit in one message", () => {
+  const names = Array.from({ length: mostOffered }, (_, n) => `${n}`.padEnd(63, "x"));
+  expect(splitText(askWhich(names), 3_000)).toHaveLength(1);
 });

@@ -70,11 +70,16 @@ describe("reading requests of Slack", () => {
     expect(eventOf(event)).toEqual({ kind: "other", why: expect.stringMatching(/\.$/) });
   });
 
-  it("knows when the app is gone and when somebody presses stop", () => {
-    expect(eventOf({ type: "app_uninstalled" })).toMatchObject({ kind: "removed", at: 5_000 });
+  it("takes a thread's message that is shown in the channel, too, for a new one", () => {
+    expect(eventOf({ ...message, subtype: "thread_broadcast", thread_ts: "0.5" })).toMatchObject({
+      kind: "message",
+      thread: "0.5",
+    });
+  });
+
+  it("knows when the app is gone", () => {
+    expect(eventOf({ type: "app_uninstalled" })).toMatchObject({ kind: "removed", teamId: "T1" });
     expect(eventOf({ type: "tokens_revoked", tokens: { bot: ["U0"] } })).toMatchObject({ kind: "removed" });
-    const stopped = { type: "agent_session_stopped", channel: "D1", thread_ts: "1.5", user: "U1" };
-    expect(eventOf(stopped)).toMatchObject({ kind: "stop", thread: "1.5", ts: "5.999999" });
   });
 
   it("refuses everything else with 400 and never breaks", () => {

@@ -40,6 +40,14 @@ describe("splitting an answer", () => {
     }
   });
 
+  it("cuts no link that fits", () => {
+    for (let lead = 0; lead < 60; lead++) {
+      const link = "<https://a.example/page|some page of it>";
+      const parts = splitText(`${"x ".repeat(lead)}${link} and more words after it`, 80);
+      expect(parts.filter((part) => part.includes(link))).toHaveLength(1);
+    }
+  });
+
   it("keeps every text within the limit, its fences even and its words in order", () => {
     const word = fc.oneof(
       fc.stringMatching(/^[a-z&;<]{1,12}$/),

@@ -9,6 +9,10 @@ export const botScopes = [
   "users:read.email",
 ] as const;
 
+/**
+ * Slack's own stop button (`agent_session_stopped`) is none of these: it is shown for sessions that an app opens, which
+ * only apps declared as agents may, with the scope `assistant:write`. The word in the thread needs neither.
+ */
 const botEvents = ["app_mention", "app_uninstalled", "message.im", "tokens_revoked"] as const;
 
 /** Slack's limits for the two names. */

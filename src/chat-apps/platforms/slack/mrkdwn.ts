@@ -20,6 +20,9 @@ function spellOut(inner: string, botUserId: string): string {
 export const escapeMrkdwn = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
+/** Whether a line of Markdown begins or ends a code block. */
+export const isFence = (line: string): boolean => /^\s{0,3}```[^`]*$/.test(line);
+
 /** Markdown as models write it, in Slack's mrkdwn. What stands in code stays as it is. */
 export function toMrkdwn(markdown: string): string {
   let inFence = false;
@@ -28,7 +31,7 @@ export function toMrkdwn(markdown: string): string {
     .split("\n")
     .map((line) => {
       const escaped = escapeMrkdwn(line);
-      const fence = /^\s{0,3}(```)[^`]*$/.test(line);
+      const fence = isFence(line);
       if (fence) inFence = !inFence;
       // Slack knows no languages and would show their names.
       if (fence) return inFence ? "```" : escaped.trim();

@@ -12,7 +12,6 @@ const Envelope = z.object({
   challenge: z.string().max(1_000).optional(),
   event_id: Name.optional(),
   team_id: Name.optional(),
-  event_time: z.number().optional(),
   event: z.looseObject({ type: z.string() }).optional(),
 });
 type Envelope = z.infer<typeof Envelope>;
@@ -33,7 +32,9 @@ const Message = z.object({
   edited: z.unknown().optional(),
 });
 
-const SessionStopped = z.object({ channel: Name, thread_ts: Ts, event_ts: Ts.optional() });
+/** A thread's message that is shown in its channel, too, is a new message as any. */
+const newMessages = new Set(["thread_broadcast"]);
+
 const RevokedTokens = z.object({ tokens: z.object({ bot: z.array(z.string()).optional() }) });
 
 const received = { ok: true };
@@ -68,24 +69,17 @@ function parseEnvelope(text: string): Envelope {
   }
 }
 
-function readEvent({ team_id: teamId = "", event_time = 0 }: Envelope, event: { type: string }): ChatEvent {
-  const at = event_time * 1000;
+function readEvent({ team_id: teamId = "" }: Envelope, event: { type: string }): ChatEvent {
   switch (event.type) {
     case "app_mention":
     case "message":
       return readMessage(teamId, event);
-    case "agent_session_stopped": {
-      const stopped = SessionStopped.safeParse(event);
-      if (!stopped.success) return other("It does not say what was stopped.");
-      const { channel, thread_ts: thread, event_ts: ts = `${event_time}.999999` } = stopped.data;
-      return { kind: "stop", teamId, channel, thread, ts };
-    }
     case "app_uninstalled":
-      return { kind: "removed", teamId, at, why: "The app was uninstalled at Slack." };
+      return { kind: "removed", teamId, why: "The app was uninstalled at Slack." };
     case "tokens_revoked": {
       const bots = RevokedTokens.safeParse(event).data?.tokens.bot ?? [];
       if (bots.length === 0) return other("No token of the bot was revoked.");
-      return { kind: "removed", teamId, at, why: "The bot's token was revoked at Slack." };
+      return { kind: "removed", teamId, why: "The bot's token was revoked at Slack." };
     }
     default:
       return other("Events of this kind are not used.");
@@ -98,7 +92,8 @@ function readMessage(teamId: string, event: unknown): ChatEvent {
   const message = parsed.data;
   if (message.type === "message" && message.channel_type !== "im")
     return other("The message is no direct one and does not mention the bot.");
-  if (message.subtype) return other(`It is no new message but ${shortLine(message.subtype, 60)}.`);
+  if (message.subtype && !newMessages.has(message.subtype))
+    return other(`It is no new message but ${shortLine(message.subtype, 60)}.`);
   if (message.edited) return other("It is no new message but an edit.");
   if (message.bot_id || message.bot_profile || !message.user) return other("A bot wrote the message.");
   return {

@@ -6,7 +6,7 @@ const room = 2 * (fence.length + 1);
 /**
  * Cuts a text into parts of at most `limit` characters, at ends of lines where there are some and at spaces elsewhere.
  * A code block that is cut is closed at the end of one part and opened again in the next. Never cuts inside of an
- * escaped character, a surrogate pair or a fence. `limit` is at least 50. Returns at least one part.
+ * escaped character, a surrogate pair, a fence or a link that fits. `limit` is at least 50. Returns at least one part.
  */
 export function splitText(text: string, limit: number): string[] {
   const parts: string[] = [];
@@ -50,6 +50,13 @@ function piecesOf(line: string, max: number): [string, boolean][] {
 }
 
 function cutAt(line: string, max: number): number {
+  const at = cutInText(line, max);
+  // What is left of these signs are links: those of the text are escaped.
+  const link = line.lastIndexOf("<", at - 1);
+  return link > 0 && line.lastIndexOf(">", at - 1) < link ? link : at;
+}
+
+function cutInText(line: string, max: number): number {
   const space = line.lastIndexOf(" ", max);
   if (space > max / 2) return space;
   const before = line.slice(0, max);
