@@ -27,6 +27,22 @@ describe.each(databases())("how far a run is, in Slack on %s", (engine) => {
     expect(slack.pings).toEqual([]);
   });
 
+  it("is told by a model that streams, while it streams", async () => {
+    const { model, slack, ...chat } = await startWithModel({ engine });
+    const rest = Promise.withResolvers<void>();
+    const whole = "One, two, three, four, five, six, seven, eight.";
+    model.script({ text: whole, stallUntil: rest.promise });
+    const thread = await chat.mention("Count");
+    const shown = await slack.message(({ text }) => /^One, .* …$/.test(text));
+    const soFar = shown.text.slice(0, -1).trimEnd();
+    expect(whole.startsWith(soFar)).toBe(true);
+    expect(soFar.length).toBeLessThan(whole.length);
+    rest.resolve();
+    await chat.settled();
+    expect(chat.answers(thread)).toEqual([whole]);
+    expect(slack.called("chat.postMessage")).toHaveLength(1);
+  });
+
   it("changes nothing while nothing more was said, and stores no text", async () => {
     const { model, slack, ...chat } = await startWithModel({ engine });
     const ready = Promise.withResolvers<void>();
