@@ -230,7 +230,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     ...pullRequests.endpoints,
     ...connectionEndpoints(connections),
     ...workspaceEndpoints({ db, describeRepository }),
-    ...access.endpoints(ownedKinds({ automations, webhooks, triggers, chatApps })),
+    ...access.endpoints(ownedKinds({ clock, queue, dispatches })),
     ...settingsEndpoints(settings),
     ...automationEndpoints(automations),
     ...webhooks.endpoints,

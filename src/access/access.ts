@@ -10,7 +10,7 @@ import { type Audit, createAudit } from "./audit.ts";
 import { auditEndpoints } from "./audit-endpoints.ts";
 import { type Authenticate, createAuthenticate } from "./authenticate.ts";
 import { makeFirstAdmin } from "./first-admin.ts";
-import { createHandover } from "./handover.ts";
+import { createHandover, type Handover } from "./handover.ts";
 import { handoverEndpoints } from "./handover-endpoints.ts";
 import { keyEndpoints } from "./key-endpoints.ts";
 import { setLastUsed } from "./key-store.ts";
@@ -23,6 +23,7 @@ export interface Access extends Pick<Audit, "auditRow" | "systemAuditRow"> {
   members: Members;
   apiKeys: ApiKeys;
   /** `kinds` are the things that members own, of all features. */
+  handover(kinds: readonly OwnedKind[]): Handover;
   endpoints(kinds: readonly OwnedKind[]): Endpoint[];
   /**
    * Makes the member `admin` and a key for a workspace that has no member at all, and returns the key: the
@@ -52,15 +53,18 @@ export function createAccess(deps: AccessDeps): Access {
   const apiKeys = createApiKeys(deps);
   const usage = createLastUse({ ...deps, write: setLastUsed });
 
+  const handover = (kinds: readonly OwnedKind[]) => createHandover({ members, kinds });
+
   return {
     auditRow: audit.auditRow,
     systemAuditRow: audit.systemAuditRow,
     authenticate: createAuthenticate({ db, usage }),
     members,
     apiKeys,
+    handover,
     endpoints: (kinds) => [
       ...memberEndpoints({ db, members }),
-      ...handoverEndpoints({ db, kinds, handover: createHandover({ members, kinds }) }),
+      ...handoverEndpoints({ db, kinds, handover: handover(kinds) }),
       ...keyEndpoints({ db, apiKeys }),
       ...auditEndpoints({ db, audit }),
     ],

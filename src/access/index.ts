@@ -3,5 +3,5 @@ export type { ApiKeys } from "./api-keys.ts";
 export type { SystemAuditEntry } from "./audit.ts";
 export type { Members } from "./members.ts";
 export { holdOwner, requireMayName, requireOwn } from "./owners.ts";
-export { type OwnedKind, ownedKind } from "./ownerships.ts";
+export type { OwnedKind } from "./ownerships.ts";
 export { type ApiKeyRecord, KeyName, Login, type MemberRecord, MemberRole } from "./schema.ts";

@@ -14,27 +14,3 @@ export interface OwnedKind {
   /** Gives everything of one login to a member, whose role the caller has checked. Returns the ids. */
   reassign(tx: Tx, workspaceId: string, from: string, to: string): Promise<string[]>;
 }
-
-/** What the records of all features with owners have in common. */
-type OwnedRecord = Omit<Owned, "label">;
-
-/** Makes an `OwnedKind` from a feature's own records; `labelOf` says what people know one by. */
-export function ownedKind<T extends OwnedRecord>({
-  ownedBy,
-  labelOf,
-  ...kind
-}: Omit<OwnedKind, "ownedBy"> & {
-  ownedBy(q: Queryable, workspaceId: string, login: string): Promise<readonly T[]>;
-  labelOf(record: T): string;
-}): OwnedKind {
-  return {
-    ...kind,
-    async ownedBy(q, workspaceId, login) {
-      const records = await ownedBy(q, workspaceId, login);
-      return records.map((record) => {
-        const { id, agent, enabled } = record;
-        return { id, agent, label: labelOf(record), enabled };
-      });
-    },
-  };
-}

@@ -1,34 +1,34 @@
+import type { OwnedKind } from "../access/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Queryable, Tx } from "../platform/db/index.ts";
-import type { Schedules } from "./cron.ts";
+import { createSchedules } from "./cron.ts";
 import { settlePending } from "./pending.ts";
-import { presentAutomation } from "./present.ts";
-import type { Automation } from "./schema.ts";
 import { automationsOf, lockAutomationsOf, updateAutomation } from "./store.ts";
 
-/** Automations as things that a member owns, for those who remove members. */
-export interface AutomationOwnership {
-  /** What the member owns, oldest first. */
-  ownedBy(q: Queryable, workspaceId: string, login: string): Promise<Automation[]>;
-  /** Pauses the member's enabled automations, in the caller's transaction. Returns their ids. */
-  pauseAllOf(tx: Tx, workspaceId: string, login: string, reason: string): Promise<string[]>;
-  /** Gives all of the member's automations to another one, whose role the caller has checked. Returns their ids. */
-  reassignAll(tx: Tx, workspaceId: string, from: string, to: string): Promise<string[]>;
-}
-
-export interface OwnershipDeps {
+/** Automations as things that members own: paused when their owner goes, or given to another member, for whom they go on. */
+export function automationOwnership({
+  clock,
+  dispatches,
+}: {
   clock: Clock;
-  schedules: Schedules;
-  dispatches: Dispatches;
-}
-
-export function createOwnership({ clock, schedules, dispatches }: OwnershipDeps): AutomationOwnership {
+  dispatches: Pick<Dispatches, "postponed">;
+}): OwnedKind {
+  const schedules = createSchedules();
   return {
-    ownedBy: async (q, workspaceId, login) =>
-      (await automationsOf(q, workspaceId, login)).map(presentAutomation),
+    kind: "automations",
+    worksOn: true,
 
-    async pauseAllOf(tx, workspaceId, login, reason) {
+    async ownedBy(q, workspaceId, login) {
+      const owned = await automationsOf(q, workspaceId, login);
+      return owned.map(({ id, agent, schedule: label, enabled }) => ({
+        id,
+        agent,
+        label,
+        enabled: enabled === 1,
+      }));
+    },
+
+    async release(tx, workspaceId, login, reason) {
       const now = clock();
       const owned = await lockAutomationsOf(tx, workspaceId, login);
       const running = owned.filter((row) => row.enabled === 1 && row.paused_reason === null);
@@ -42,7 +42,7 @@ export function createOwnership({ clock, schedules, dispatches }: OwnershipDeps)
       return running.map(({ id }) => id);
     },
 
-    async reassignAll(tx, workspaceId, from, to) {
+    async reassign(tx, workspaceId, from, to) {
       const owned = await lockAutomationsOf(tx, workspaceId, from);
       for (const { id } of owned) await updateAutomation(tx, id, { owner: to, updated_at: clock() });
       return owned.map(({ id }) => id);

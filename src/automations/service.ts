@@ -11,7 +11,6 @@ import type { Logger } from "../platform/logger.ts";
 import type { Runs } from "../runs/index.ts";
 import { createSchedules, requireSchedule } from "./cron.ts";
 import { deleteFires, latestSettled, listFires } from "./fire-store.ts";
-import { createOwnership } from "./ownership.ts";
 import { settlePending } from "./pending.ts";
 import { presentAutomation, presentFire, toZonedInstant } from "./present.ts";
 import type {
@@ -59,7 +58,6 @@ export function createAutomations(deps: AutomationsDeps) {
   const { db, ids, clock, agents, members, runs, dispatches } = deps;
   const schedules = createSchedules();
   const sweep = createSweep({ ...deps, schedules, random: deps.random ?? Math.random });
-  const ownership = createOwnership({ clock, schedules, dispatches });
 
   async function get(workspaceId: string, id: string): Promise<AutomationRow> {
     const row = await findAutomation(db.read, workspaceId, id);
@@ -211,7 +209,6 @@ export function createAutomations(deps: AutomationsDeps) {
       }
       return { schedule: expression, timezone, next };
     },
-    ...ownership,
     fireDue: sweep.fireDue,
     wake: sweep.wake,
     start: sweep.start,

@@ -11,7 +11,6 @@ import { createIdentify, type IdentifyDeps } from "./identify.ts";
 import { createInstaller, type InstallDeps } from "./install.ts";
 import { installPages } from "./install-pages.ts";
 import { createManagement, type ManageDeps } from "./manage.ts";
-import { type ChatAppOwnership, createOwnership } from "./ownership.ts";
 import { createChatPlatforms } from "./platforms/index.ts";
 import type { SlackDeps } from "./platforms/slack/index.ts";
 import { createProgressPauses } from "./progress-pace.ts";
@@ -42,7 +41,7 @@ export interface ChatAppsDeps
   redactor: Redactor;
 }
 
-export interface ChatApps extends ChatAppOwnership {
+export interface ChatApps {
   endpoints: readonly Endpoint[];
   hook: Hook;
   /** What a browser sees while an app is installed. What they do not know they pass on. */
@@ -64,7 +63,6 @@ export function createChatApps(outer: ChatAppsDeps): ChatApps {
   const withToken = createWithToken(inner);
   const deps = { ...inner, withToken, identify: createIdentify({ ...inner, withToken }) };
   return {
-    ...createOwnership(deps),
     endpoints: chatAppEndpoints(createManagement(deps)),
     hook: chatHook(deps),
     pages: installPages({ ...deps, installer: createInstaller(deps) }),

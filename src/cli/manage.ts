@@ -1,5 +1,9 @@
+import { ownedKinds } from "../composition/owned-kinds.ts";
+import { createDispatches } from "../dispatches/index.ts";
 import { layFoundation } from "../foundation.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
+import { createJobQueue } from "../platform/jobs/index.ts";
 import { keysCommand } from "./keys.ts";
 import { membersCommand } from "./members.ts";
 
@@ -10,11 +14,15 @@ export async function manageCommand(
   config: Config,
   print: (text: string) => void,
 ): Promise<number> {
-  const { db, access, workspaceId, firstKey } = await layFoundation(config);
+  const { db, ids, redactor, access, workspaceId, firstKey } = await layFoundation(config);
   try {
     if (firstKey && !config.adminKey) print(`The first admin's API key, shown this once: ${firstKey}\n`);
-    const run = command === "members" ? membersCommand : keysCommand;
-    return await run(args, { db, access, workspaceId, print });
+    const deps = { db, access, workspaceId, print };
+    if (command === "keys") return await keysCommand(args, deps);
+    const clock = systemClock;
+    const queue = createJobQueue(db, ids, clock);
+    const kinds = ownedKinds({ clock, queue, dispatches: createDispatches({ db, ids, clock, redactor }) });
+    return await membersCommand(args, { ...deps, kinds });
   } finally {
     await access.stop();
     await db.close();

@@ -1,19 +1,28 @@
 import { parseArgs } from "node:util";
-import { Login, MemberRole } from "../access/index.ts";
+import { Login, MemberRole, type OwnedKind } from "../access/index.ts";
 import { type CommandDeps, changeFromShell, exactly, exitCodeOf, UsageError } from "./command.ts";
 import { formatTable } from "./table.ts";
+
+export interface MembersDeps extends CommandDeps {
+  /** What members own, of all features. */
+  kinds: readonly OwnedKind[];
+}
 
 const usage = `Usage: rollcall members list
        rollcall members add LOGIN ROLE
        rollcall members role LOGIN ROLE
-       rollcall members remove LOGIN
+       rollcall members remove LOGIN [--to LOGIN]
 
-Roles: ${MemberRole.options.join(", ")}.`;
+Roles: ${MemberRole.options.join(", ")}. What a removed member owns, such as schedules and webhooks, is stopped or given
+to the member that --to names.`;
 
 /** `rollcall members …`. `args` are what follows the word `members`. Returns the exit code. */
-export function membersCommand(args: string[], deps: CommandDeps): Promise<number> {
+export function membersCommand(args: string[], deps: MembersDeps): Promise<number> {
   return exitCodeOf(usage, deps.print, async () => {
-    const [verb, ...rest] = parseArgs({ args, allowPositionals: true }).positionals;
+    const options = { to: { type: "string" } } as const;
+    const { positionals, values } = parseArgs({ args, allowPositionals: true, options });
+    const [verb, ...rest] = positionals;
+    if (values.to !== undefined && verb !== "remove") throw new UsageError("Only remove takes --to.");
     switch (verb) {
       case "list":
         exactly(rest, 0);
@@ -23,7 +32,7 @@ export function membersCommand(args: string[], deps: CommandDeps): Promise<numbe
       case "role":
         return changeRole(deps, exactly(rest, 2));
       case "remove":
-        return remove(deps, exactly(rest, 1));
+        return remove(deps, exactly(rest, 1), values.to);
       default:
         throw new UsageError();
     }
@@ -66,13 +75,22 @@ async function changeRole(deps: CommandDeps, [login, role]: readonly string[]): 
   deps.print(`${input.login} has the role ${input.role} now; it was ${before}.`);
 }
 
-async function remove(deps: CommandDeps, [given]: readonly string[]): Promise<void> {
+async function remove(
+  deps: MembersDeps,
+  [given]: readonly string[],
+  heir: string | undefined,
+): Promise<void> {
+  const { workspaceId, kinds, print } = deps;
   const login = loginOf(given);
-  await changeFromShell(deps, async (tx) => {
-    const before = await deps.access.members.remove(tx, deps.workspaceId, login);
-    return { answer: undefined, action: "removeMember", target: login, details: { before } };
+  const to = heir === undefined ? undefined : loginOf(heir);
+  const counts = await changeFromShell(deps, async (tx) => {
+    const { before, counts } = await deps.access.handover(kinds).remove(tx, { workspaceId, login, to });
+    const passed = to === undefined ? { stopped: counts } : { to, reassigned: counts };
+    return { answer: counts, action: "removeMember", target: login, details: { before, ...passed } };
   });
-  deps.print(`${login} is no member any more, and their API keys have ended for good.`);
+  print(`${login} is no member any more, and their API keys have ended for good.`);
+  const owned = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (owned > 0) print(to === undefined ? `Stopped what they owned: ${owned}.` : `Given to ${to}: ${owned}.`);
 }
 
 function loginOf(text: string | undefined): string {

@@ -1,1 +1,2 @@
+export { triggerOwnership } from "./ownership.ts";
 export { createTriggers, type Triggers } from "./triggers.ts";

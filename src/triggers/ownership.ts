@@ -1,35 +1,37 @@
+import type { OwnedKind } from "../access/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Queryable, Tx } from "../platform/db/index.ts";
+import type { JobQueue } from "../platform/jobs/index.ts";
 import { disableFor } from "./disable.ts";
-import { presentTrigger } from "./present.ts";
-import type { Trigger } from "./schema.ts";
 import { lockTriggersOf, triggersOf } from "./store.ts";
-import type { RequestSync } from "./subscription-job.ts";
+import { createRequestSync } from "./subscription-job.ts";
 
-/** Triggers as things that a member owns, for those who remove members. */
-export interface TriggerOwnership {
-  /** What the member owns, oldest first. */
-  ownedBy(q: Queryable, workspaceId: string, login: string): Promise<Trigger[]>;
-  /** Disables the member's enabled triggers, in the caller's transaction. Returns their ids. */
-  disableAllOf(tx: Tx, workspaceId: string, login: string, reason: string): Promise<string[]>;
-  /**
-   * Gives all of the member's triggers to another one, whose role the caller has checked. They are disabled until the
-   * new owner chooses a connection of their own. Returns their ids.
-   */
-  reassignAll(tx: Tx, workspaceId: string, from: string, to: string): Promise<string[]>;
-}
-
-export function createOwnership(deps: { clock: Clock; requestSync: RequestSync }): TriggerOwnership {
+/**
+ * Triggers as things that members own: disabled when their owner goes. Given to another member they are disabled, too,
+ * until the new owner chooses a connection of their own.
+ */
+export function triggerOwnership({ clock, queue }: { clock: Clock; queue: JobQueue }): OwnedKind {
+  const deps = { clock, requestSync: createRequestSync(queue) };
   return {
-    ownedBy: async (q, workspaceId, login) => (await triggersOf(q, workspaceId, login)).map(presentTrigger),
+    kind: "triggers",
+    worksOn: false,
 
-    async disableAllOf(tx, workspaceId, login, reason) {
+    async ownedBy(q, workspaceId, login) {
+      const owned = await triggersOf(q, workspaceId, login);
+      return owned.map(({ id, agent, slug: label, enabled }) => ({
+        id,
+        agent,
+        label,
+        enabled: enabled === 1,
+      }));
+    },
+
+    async release(tx, workspaceId, login, reason) {
       const enabled = (await lockTriggersOf(tx, workspaceId, login)).filter((row) => row.enabled === 1);
       for (const row of enabled) await disableFor(tx, deps, row, reason);
       return enabled.map(({ id }) => id);
     },
 
-    async reassignAll(tx, workspaceId, from, to) {
+    async reassign(tx, workspaceId, from, to) {
       const owned = await lockTriggersOf(tx, workspaceId, from);
       const reason = `It belonged to ${from}; choose a connection of ${to} for it, then enable it.`;
       for (const row of owned) await disableFor(tx, deps, row, reason, { owner: to });

@@ -6,7 +6,6 @@ import { createLastUse } from "../platform/last-use.ts";
 import { type DispatchJobDeps, dispatchJob } from "./dispatch-job.ts";
 import { triggerEndpoints } from "./endpoints.ts";
 import { createManagement, type ManageDeps } from "./manage.ts";
-import { createOwnership, type TriggerOwnership } from "./ownership.ts";
 import { createProviderOf } from "./provider.ts";
 import { integrationHook } from "./receive.ts";
 import { triggerReplayer } from "./replay.ts";
@@ -28,7 +27,7 @@ export interface TriggersDeps
   queue: JobQueue;
 }
 
-export interface Triggers extends TriggerOwnership {
+export interface Triggers {
   endpoints: readonly Endpoint[];
   hook: Hook;
   jobs: {
@@ -50,7 +49,6 @@ export function createTriggers(outer: TriggersDeps): Triggers {
   };
   const deps = { ...outer, ...inner };
   return {
-    ...createOwnership(deps),
     endpoints: triggerEndpoints(createManagement(deps), createTriggerTypes(deps)),
     hook: integrationHook(deps),
     jobs: { dispatch: dispatchJob(deps), subscription: subscriptionJob(deps) },

@@ -1,1 +1,2 @@
+export { webhookOwnership } from "./ownership.ts";
 export { createWebhooks, type Webhooks } from "./webhooks.ts";

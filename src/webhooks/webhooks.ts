@@ -5,7 +5,6 @@ import type { Logger } from "../platform/logger.ts";
 import type { Runs } from "../runs/index.ts";
 import { webhookEndpoints } from "./endpoints.ts";
 import { createManagement, type ManageDeps } from "./manage.ts";
-import { createOwnership, type WebhookOwnership } from "./ownership.ts";
 import { webhookHook } from "./receive.ts";
 import { webhookReplayer } from "./replay.ts";
 import { createStartRun, type StartDeps } from "./start-run.ts";
@@ -21,7 +20,7 @@ export interface WebhooksDeps extends Omit<StartDeps, "members">, Omit<ManageDep
   rateLimit: RateLimit;
 }
 
-export interface Webhooks extends WebhookOwnership {
+export interface Webhooks {
   endpoints: readonly Endpoint[];
   hook: Hook;
   replayer: Replayer;
@@ -34,7 +33,6 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const lastCall = createLastUse({ ...deps, write: setLastCalled });
   const startRun = createStartRun(deps);
   return {
-    ...createOwnership(deps),
     endpoints: webhookEndpoints(createManagement(deps)),
     hook: webhookHook({ ...deps, startRun, lastCall }),
     replayer: webhookReplayer({ ...deps, startRun }),

@@ -1,6 +1,6 @@
 import type { Access } from "../../src/access/index.ts";
 import { createAgents } from "../../src/agents/index.ts";
-import { createAutomations } from "../../src/automations/index.ts";
+import { automationOwnership, createAutomations } from "../../src/automations/index.ts";
 import { type Connections, createConnections } from "../../src/connections/index.ts";
 import { createDispatches } from "../../src/dispatches/index.ts";
 import { frameworkSpecs } from "../../src/frameworks/index.ts";
@@ -54,5 +54,5 @@ export function assembleAutomations(
     wakeUps: { ensure: async (instants) => ensure(instants) },
     random: () => 0,
   });
-  return { automations, dispatches, runs };
+  return { automations, ownership: automationOwnership({ clock, dispatches }), dispatches, runs };
 }

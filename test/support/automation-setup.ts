@@ -53,7 +53,7 @@ export async function setUpAutomations(db: Database, setup: AutomationSetup) {
   const asked: number[] = [];
   const ensure = (instants: readonly number[]) => void asked.push(...instants);
   const assembly = { clock, logger, redactor, access, missing: setup.missing, ensure };
-  const { automations, dispatches, runs } = assembleAutomations(db, assembly);
+  const { automations, ownership, dispatches, runs } = assembleAutomations(db, assembly);
   const api = await startApi(
     [...automationEndpoints(automations), ...dispatchEndpoints(dispatches), ...runEndpoints(runs)],
     { db, clock, ...access },
@@ -67,6 +67,7 @@ export async function setUpAutomations(db: Database, setup: AutomationSetup) {
     db,
     time,
     automations,
+    ownership,
     /** Automations as another process has them, maybe by way of a database that fails. */
     another: (database = db) => assembleAutomations(database, assembly).automations,
     dispatches,

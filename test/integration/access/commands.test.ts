@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { keysCommand } from "../../../src/cli/keys.ts";
 import { membersCommand } from "../../../src/cli/members.ts";
+import { ownedKinds } from "../../../src/composition/owned-kinds.ts";
+import { createDispatches } from "../../../src/dispatches/index.ts";
+import { createIds } from "../../../src/platform/ids.ts";
+import { createJobQueue } from "../../../src/platform/jobs/index.ts";
+import { insertWebhook } from "../../../src/webhooks/store.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
 import { setUpWorkspace } from "../../support/workspace.ts";
 
@@ -9,12 +14,15 @@ describe.each(databases())("members and keys on the command line, %s", (engine) 
 
   async function world() {
     const workspace = await setUpWorkspace(database.db);
+    const shared = { ...workspace, db: database.db, ids: createIds(), clock: Date.now };
+    const queue = createJobQueue(shared.db, shared.ids, shared.clock);
+    const kinds = ownedKinds({ ...shared, queue, dispatches: createDispatches(shared) });
     const commands = { members: membersCommand, keys: keysCommand };
     /** Runs a command line and returns its exit code and what it printed. */
     async function run(name: keyof typeof commands, ...args: string[]) {
       const printed: string[] = [];
       const print = (text: string) => void printed.push(text);
-      const code = await commands[name](args, { ...workspace, db: database.db, print });
+      const code = await commands[name](args, { ...shared, kinds, print });
       return { code, text: printed.join("\n") };
     }
     return { ...workspace, db: database.db, run };
@@ -37,6 +45,35 @@ describe.each(databases())("members and keys on the command line, %s", (engine) 
       ["rollcall:cli", "changeMemberRole", "vera"],
       ["rollcall:cli", "removeMember", "vera"],
     ]);
+  });
+
+  test("what a removed member owns is stopped, or given to another one", async () => {
+    const { db, run, workspaceId } = await world();
+    const webhooks = async () => db.read("webhooks").orderBy("id").select("owner", "enabled");
+    for (const [index, login] of ["olga", "otto"].entries()) {
+      await run("members", "add", login, "operator");
+      const fixed = {
+        agent: "digest",
+        name: "Push",
+        signing_secret: null,
+        tools: null,
+        last_called_at: null,
+      };
+      const numbers = { enabled: 1, failing: 0, created_at: 1, updated_at: 1 } as const;
+      const row = { id: `whk_${index}`, workspace_id: workspaceId, owner: login, token_hash: `${index}` };
+      await db.transaction((tx) => insertWebhook(tx, { ...row, ...fixed, ...numbers }));
+    }
+    const given = await run("members", "remove", "olga", "--to", "otto");
+    expect(given).toMatchObject({ code: 0, text: expect.stringContaining("Given to otto: 1.") });
+    expect(await webhooks()).toEqual([
+      { owner: "otto", enabled: 1 },
+      { owner: "otto", enabled: 1 },
+    ]);
+    expect(await run("members", "remove", "otto", "--to", "nobody")).toMatchObject({ code: 1 });
+    expect(await run("members", "list", "--to", "admin")).toMatchObject({ code: 2 });
+    const stopped = await run("members", "remove", "otto");
+    expect(stopped).toMatchObject({ code: 0, text: expect.stringContaining("Stopped what they owned: 2.") });
+    expect((await webhooks()).map(({ enabled }) => enabled)).toEqual([0, 0]);
   });
 
   test("a key is printed once and can be disabled, enabled and revoked", async () => {

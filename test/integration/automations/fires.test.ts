@@ -153,7 +153,7 @@ describe.each(databases())("schedules that are due on %s", (engine) => {
     test.time.now = Date.parse("2026-03-02T10:00:30Z");
     await test.call("PATCH", `/automations/${changed.id}`, { body: { schedule: "30 * * * *" } });
     await test.db.transaction((tx) =>
-      test.automations.pauseAllOf(tx, test.workspaceId, "admin", "admin has left."),
+      test.ownership.release(tx, test.workspaceId, "admin", "admin has left."),
     );
     expect(await test.fires(changed.id)).toMatchObject([
       { outcome: "missed", count: 2, firstScheduledFor: "2026-03-02T09:00:00.000Z" },

@@ -47,7 +47,7 @@ describe.each(databases())("states of automations on %s", (engine) => {
   it("paused, stays so until somebody says whether it is to go on", async () => {
     const test = await setUp();
     const { id } = await test.create();
-    await test.db.transaction((tx) => test.automations.pauseAllOf(tx, test.workspaceId, "admin", "Away."));
+    await test.db.transaction((tx) => test.ownership.release(tx, test.workspaceId, "admin", "Away."));
     const patch = async (body: object) =>
       (await test.call("PATCH", `/automations/${id}`, { body })).body.automation;
     expect(await patch({ schedule: "30 * * * *" })).toMatchObject({ status: "paused", nextRunAt: null });
@@ -63,21 +63,21 @@ describe.each(databases())("states of automations on %s", (engine) => {
     const on = await test.create({}, { key });
     const off = await test.create({ enabled: false }, { key });
     const other = await test.create();
-    const { automations, db, workspaceId } = test;
-    const owned = await automations.ownedBy(db.read, workspaceId, "olga");
+    const { ownership, db, workspaceId } = test;
+    const owned = await ownership.ownedBy(db.read, workspaceId, "olga");
     expect(owned.map(({ id }) => id)).toEqual([on.id, off.id]);
     expect(
-      await db.transaction((tx) => automations.pauseAllOf(tx, workspaceId, "olga", "olga is leaving.")),
+      await db.transaction((tx) => ownership.release(tx, workspaceId, "olga", "olga is leaving.")),
     ).toEqual([on.id]);
     expect([await test.find(on.id), await test.find(off.id)]).toMatchObject([
       { status: "paused", statusReason: "olga is leaving." },
       { status: "disabled", statusReason: null },
     ]);
-    expect(await db.transaction((tx) => automations.reassignAll(tx, workspaceId, "olga", "admin"))).toEqual([
+    expect(await db.transaction((tx) => ownership.reassign(tx, workspaceId, "olga", "admin"))).toEqual([
       on.id,
       off.id,
     ]);
-    expect((await automations.ownedBy(db.read, workspaceId, "admin")).map(({ id }) => id)).toEqual([
+    expect((await ownership.ownedBy(db.read, workspaceId, "admin")).map(({ id }) => id)).toEqual([
       ...[on.id, off.id, other.id],
     ]);
   });
@@ -231,7 +231,7 @@ describe.each(databases())("states of automations on %s", (engine) => {
     await test.readRepository({ away: true });
     await test.fireAt("2026-03-02T09:00:00Z");
     await test.call("PATCH", `/automations/${off.id}`, { body: { enabled: false } });
-    await test.db.transaction((tx) => test.automations.pauseAllOf(tx, test.workspaceId, "admin", "Away."));
+    await test.db.transaction((tx) => test.ownership.release(tx, test.workspaceId, "admin", "Away."));
     for (const dispatch of await test.openDispatches()) {
       expect(dispatch).toMatchObject({ state: "retrying", attempt: 1 });
       expect(dispatch).not.toHaveProperty("nextAttemptAt");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { createOwnership } from "../../../src/chat-apps/ownership.ts";
+import { chatAppOwnership } from "../../../src/chat-apps/ownership.ts";
 import { type ChatSetup, comeBack, here, pressButton, startWithChat } from "../../support/chat-setup.ts";
 import { databases } from "../../support/databases.ts";
 
@@ -108,13 +108,12 @@ describe.each(databases())("managing chat apps on %s", (engine) => {
   it("disables and hands over what a member owns", async () => {
     const { app, id } = await startWithChat({ engine, installed: false });
     await app.member("olga", "operator");
-    const secrets = { credentials: () => ({}) } as never;
-    const owned = createOwnership({ clock: Date.now, secrets, baseUrl: "" });
+    const owned = chatAppOwnership({ clock: Date.now });
     const { db, workspaceId } = app;
     expect((await owned.ownedBy(db.read, workspaceId, "admin")).map((each) => each.id)).toEqual([id]);
-    const twice = () => db.transaction((tx) => owned.disableAllOf(tx, workspaceId, "admin"));
+    const twice = () => db.transaction((tx) => owned.release(tx, workspaceId, "admin", "admin has left."));
     expect([await twice(), await twice()]).toEqual([[id], []]);
-    await db.transaction((tx) => owned.reassignAll(tx, workspaceId, "admin", "olga"));
+    await db.transaction((tx) => owned.reassign(tx, workspaceId, "admin", "olga"));
     const { json } = await app.request("GET", `/chat-apps/${id}`);
     expect(json.chatApp).toMatchObject({ owner: "olga", enabled: false });
   });

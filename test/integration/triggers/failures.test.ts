@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createIds } from "../../../src/platform/ids.ts";
 import { createJobQueue } from "../../../src/platform/jobs/index.ts";
-import { createOwnership } from "../../../src/triggers/ownership.ts";
-import { createRequestSync } from "../../../src/triggers/subscription-job.ts";
+import { triggerOwnership } from "../../../src/triggers/ownership.ts";
 import { maskedToken } from "../../support/composio-simulator.ts";
 import { databases, tableNames } from "../../support/databases.ts";
 import { endedRun, specText } from "../../support/run-requests.ts";
@@ -162,17 +161,18 @@ it("do not come of what a member who goes has owned", async () => {
   const [mine, other] = [addAccount("github", "ACTIVE", "olga"), addAccount("github", "ACTIVE", "oskar")];
   const { trigger } = (await create(body(mine), { key })).json;
   const { db, workspaceId } = app;
-  const requestSync = createRequestSync(createJobQueue(db, createIds(), Date.now));
-  const ownership = createOwnership({ clock: Date.now, requestSync });
-  expect(await ownership.ownedBy(db.read, workspaceId, "olga")).toEqual([trigger]);
-  expect(
-    await db.transaction((tx) => ownership.disableAllOf(tx, workspaceId, "olga", "olga has left.")),
-  ).toEqual([trigger.id]);
+  const queue = createJobQueue(db, createIds(), Date.now);
+  const ownership = triggerOwnership({ clock: Date.now, queue });
+  const owned = { id: trigger.id, agent: trigger.agent, label: trigger.slug, enabled: true };
+  expect(await ownership.ownedBy(db.read, workspaceId, "olga")).toEqual([owned]);
+  expect(await db.transaction((tx) => ownership.release(tx, workspaceId, "olga", "olga has left."))).toEqual([
+    trigger.id,
+  ]);
   await expect
     .poll(() => triggerOf(setup, trigger.id))
     .toMatchObject({ enabled: false, subscription: { state: "disabled", error: "olga has left." } });
   expect(composio.triggers.map(({ disabled }) => disabled)).toEqual([true]);
-  const moved = await db.transaction((tx) => ownership.reassignAll(tx, workspaceId, "olga", "oskar"));
+  const moved = await db.transaction((tx) => ownership.reassign(tx, workspaceId, "olga", "oskar"));
   expect(moved).toEqual([trigger.id]);
   const path = `/triggers/${trigger.id}`;
   await expect.poll(() => triggerOf(setup, trigger.id)).toMatchObject({ owner: "oskar", enabled: false });

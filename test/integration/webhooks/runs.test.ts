@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { webhookOwnership } from "../../../src/webhooks/index.ts";
 import { startApp, type TestApp } from "../../support/app.ts";
 import { databases } from "../../support/databases.ts";
 import { startRunCluster } from "../../support/run-cluster.ts";
 import { agentFiles, endedRun, eventsOf } from "../../support/run-requests.ts";
-import { call, type MadeWebhook, makeWebhook, webhooksBeside } from "../../support/webhook-calls.ts";
+import { call, type MadeWebhook, makeWebhook } from "../../support/webhook-calls.ts";
 
-const secretKey = "a sealing key that only these tests use";
 const model = "openai-compatible/test-model";
 const connections = ["ROLLCALL_CURRENT_TIME", "ROLLCALL_READ_FILE"];
 
@@ -135,14 +135,14 @@ describe.each(databases())("what calls of a webhook start on %s", (engine) => {
     const disabled = await makeWebhook(app, "echo", { owner: "olga", name: "second" });
     await app.request("PATCH", `/webhooks/${disabled.id}`, { body: { enabled: false } });
     const kept = await makeWebhook(app, "echo", { owner: "otto" });
-    const { ownedBy, disableAllOf, reassignAll } = webhooksBeside(app, secretKey);
+    const { ownedBy, release, reassign } = webhookOwnership({ clock: Date.now });
     const ws = app.workspaceId;
     const idsOf = async (login: string) => (await ownedBy(app.db.read, ws, login)).map(({ id }) => id);
     expect(await idsOf("olga")).toEqual([webhook.id, disabled.id]);
 
-    expect(await app.db.transaction((tx) => disableAllOf(tx, ws, "olga"))).toEqual([webhook.id]);
+    expect(await app.db.transaction((tx) => release(tx, ws, "olga", "olga has left."))).toEqual([webhook.id]);
     expect([(await call(app, webhook)).status, (await call(app, kept)).status]).toEqual([403, 202]);
-    const given = await app.db.transaction((tx) => reassignAll(tx, ws, "olga", "otto"));
+    const given = await app.db.transaction((tx) => reassign(tx, ws, "olga", "otto"));
     expect(given).toEqual([webhook.id, disabled.id]);
     expect(await idsOf("olga")).toEqual([]);
     await app.request("PATCH", `/webhooks/${webhook.id}`, { body: { enabled: true } });
