@@ -4,6 +4,7 @@ import { agentChangeEndpoints, createAgentChanges, createAuthor } from "./agent-
 import {
   agentEndpoints,
   agentJsonSchema,
+  createBesideReader,
   createCommitComparison,
   createCommitReader,
   evalJsonSchema,
@@ -115,6 +116,7 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
     statusPosts: createStatusPosts({ db, posts: commitStatuses.posts }),
     loadFramework,
     readAgentAt,
+    readBesideAt: createBesideReader({ reader, schemas: frameworkSpecs }),
   });
   worker.define(evals.job);
 
@@ -194,6 +196,8 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
       writer,
       readAgentAt,
       publicUrl,
+      redactor,
+      budgets,
     },
     author: createAuthor({ loadFramework }),
     checkSchedule: (schedule, timezone) => void automations.preview(schedule, timezone),

@@ -1,6 +1,15 @@
 import { type FrameworkRunner, frameworkSpecs, RunFailure, type RunTool } from "../frameworks/index.ts";
 import { costUsd, type ModelConnection, type TokenUsage } from "../models/index.ts";
+import { addUsd } from "../runs/index.ts";
 import type { Draft } from "./schema.ts";
+
+/** Where the calls of a conversation are paid for. What it throws ends the conversation, as it is. */
+export interface Till {
+  /** Called before the first call. */
+  start(): Promise<void>;
+  /** Called after each call with what it cost, in dollars; 0 where the price is not known. */
+  spent(usd: number): Promise<void>;
+}
 
 /** One conversation with the model that writes. */
 export interface AuthorTask {
@@ -9,6 +18,7 @@ export interface AuthorTask {
   message: string;
   tools: readonly RunTool[];
   signal: AbortSignal;
+  till: Till;
 }
 
 export interface Authored {
@@ -31,14 +41,14 @@ const mostUsd = 3;
 
 /**
  * Makes the function that has a model write with some tools, within limits of steps, time, tokens and money. Throws
- * RunFailure, or the signal's reason once it is aborted.
+ * RunFailure, what the till throws, or the signal's reason once it is aborted.
  */
 export function createAuthor({
   loadFramework,
 }: {
   loadFramework(id: string): Promise<FrameworkRunner>;
 }): Author {
-  return async ({ model, instructions, message, tools, signal }) => {
+  return async ({ model, instructions, message, tools, signal, till }) => {
     const spec = frameworkSpecs.get(framework)?.parse({
       name: "author",
       framework,
@@ -52,6 +62,8 @@ export function createAuthor({
     });
     if (!spec) throw new RunFailure("internal", `There is no framework "${framework}".`);
     const usage: Draft["usage"] = { input: 0, output: 0, costUsd: 0 };
+    let unpaid: unknown;
+    await till.start();
     const limit = AbortSignal.timeout(timeLimitMs);
     const run = await loadFramework(framework);
     const { output } = await run({
@@ -62,12 +74,18 @@ export function createAuthor({
       signal: AbortSignal.any([signal, limit]),
       emit() {},
       async spend(used) {
-        addUp(usage, used, costUsd(model, used));
+        const cost = costUsd(model, used);
+        addUp(usage, used, cost);
+        await till.spent(cost ?? 0).catch((error) => {
+          unpaid = error;
+          throw error;
+        });
         if (usage.input + usage.output > mostTokens || (usage.costUsd ?? 0) > mostUsd)
           throw new RunFailure("budget_exceeded", `${usage.input + usage.output} tokens`);
       },
     }).catch((error) => {
       signal.throwIfAborted();
+      if (unpaid !== undefined) throw unpaid;
       throw limit.aborted ? new RunFailure("timeout", `${timeLimitMs} ms`, { cause: error }) : error;
     });
     return { summary: output, usage };
@@ -77,5 +95,5 @@ export function createAuthor({
 function addUp(sum: Draft["usage"], used: TokenUsage, cost: number | null): void {
   sum.input += used.input;
   sum.output += used.output;
-  sum.costUsd = sum.costUsd === null || cost === null ? null : sum.costUsd + cost;
+  sum.costUsd = sum.costUsd === null || cost === null ? null : addUsd(sum.costUsd, cost);
 }

@@ -7,8 +7,9 @@ import { AppError, errorText } from "../platform/errors.ts";
 import { atLeast } from "../platform/http/index.ts";
 import { type Job, type JobKind, LeaseLost, RetryLater } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { Redactor } from "../platform/redact.ts";
 import { RepositoryUnavailable, type RepositoryWriter } from "../repositories/index.ts";
-import type { RunSignals } from "../runs/index.ts";
+import { BudgetExceeded, type Budgets, type RunSignals } from "../runs/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { branchOf, describeChange } from "./describe.ts";
 import { awaitSuite, prepareSuite } from "./evaluate.ts";
@@ -16,16 +17,19 @@ import type { Suites } from "./ports.ts";
 import { taskUrl } from "./present.ts";
 import { Draft, Evaluation } from "./schema.ts";
 import { type ChangeRow, findChange, updateChange } from "./store.ts";
+import { createTill } from "./till.ts";
 import { ChangeFailed, createWriteDraft, type DraftDeps } from "./write-draft.ts";
 
 export interface ChangeJobDeps extends DraftDeps {
   db: Database;
   clock: Clock;
   logger: Logger;
+  redactor: Pick<Redactor, "scrub">;
   members: Pick<Members, "roles">;
   settings: Pick<Settings, "authoring" | "modelKeys">;
   suites: Suites;
   writer: RepositoryWriter;
+  budgets: Pick<Budgets, "guardCalls" | "charge">;
   publicUrl: string | undefined;
 }
 
@@ -76,10 +80,12 @@ export function createChangeJob(
     const { baseSha, draft } = await drafted(job, row);
     const evaluation = await evaluated(job, row, baseSha, draft);
     const { commitMode } = await settings.authoring(row.workspace_id);
-    const { files } = draft;
-    const texts = describeChange(row, draft, evaluation, taskUrl(deps.publicUrl, row.id));
+    const files = withoutSecrets(draft.files);
+    const texts = scrubbed(describeChange(row, draft, evaluation, taskUrl(deps.publicUrl, row.id)));
     const branch = branchOf(row);
     job.signal.throwIfAborted();
+    // The evals took minutes, in which much can happen to a member.
+    await requireOperator(row);
     const isDirect = commitMode === "direct";
     const written = isDirect
       ? await writer.commit({ baseSha, files, message: texts.message })
@@ -89,6 +95,22 @@ export function createChangeJob(
     return isDirect
       ? { status: "committed", commit_sha, url }
       : { status: "proposed", commit_sha, url, branch };
+  }
+
+  /** What a member pasted into the description, or a tool answered, is not to be published beside the files. */
+  function scrubbed<T extends Record<string, string>>(texts: T): T {
+    return Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [name, deps.redactor.scrub(text)]),
+    ) as T;
+  }
+
+  /** A file that is not what was evaluated must not take the place of one that was. */
+  function withoutSecrets(files: Draft["files"]): Draft["files"] {
+    const holder = files.find(({ text }) => deps.redactor.scrub(text) !== text);
+    if (holder === undefined) return files;
+    throw new ChangeFailed(
+      `${holder.path} would have held a key or token, which does not belong in a repository; leave it out of the description and ask again.`,
+    );
   }
 
   async function requireOperator({ workspace_id, requested_by }: ChangeRow): Promise<void> {
@@ -102,7 +124,7 @@ export function createChangeJob(
     if (row.draft !== null && row.base_sha !== null)
       return { baseSha: row.base_sha, draft: fromJson(Draft, row.draft) };
     if (row.status === "queued") await store(job, row, { status: "running" });
-    const made = await writeDraft(row, job.signal);
+    const made = await writeDraft(row, { signal: job.signal, till: createTill(deps, job, row) });
     await store(job, row, { base_sha: made.baseSha, draft: toJson(made.draft) });
     return made;
   }
@@ -173,6 +195,7 @@ export function createChangeJob(
 /** What members are told of a failure that no further try would change; undefined for any other. */
 function finalReason(error: unknown, attempt: number): string | undefined {
   if (error instanceof ChangeFailed) return error.message;
+  if (error instanceof BudgetExceeded) return error.refusal;
   if (error instanceof RunFailure) {
     const { message } = describeFailure(error.code);
     return `The authoring agent did not come to an end. ${message}`;

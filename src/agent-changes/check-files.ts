@@ -1,4 +1,4 @@
-import { type Agents, type Problem, parseEvalFile } from "../agents/index.ts";
+import { type Agents, handoffsOf, type Problem, parseEvalFile } from "../agents/index.ts";
 import type { AgentSpec } from "../frameworks/index.ts";
 import { type FindableTool, findTools } from "./find-tools.ts";
 
@@ -15,13 +15,15 @@ export interface SpecRules {
   tools: readonly FindableTool[];
   /** What the spec says already, which stays allowed. */
   before: AgentSpec | undefined;
+  /** Names of the agents of the same framework in the repository. */
+  neighbours: ReadonlySet<string>;
   /** Why a model cannot be used, in a sentence; undefined when it can. */
   refuseModel(model: string): string | undefined;
 }
 
 export type Checked<T> = { value: T; problems: [] } | { value: undefined; problems: Problem[] };
 
-/** Checks a spec as the catalog does and, beyond that, that it names tools and a model that there are. */
+/** Checks a spec as the catalog does and, beyond that, that it names tools, agents and a model that there are. */
 export function checkSpec(check: Agents["check"], text: string, rules: SpecRules): Checked<AgentSpec> {
   const { place, before } = rules;
   const { spec, problems } = check(place.name, text, place.format);
@@ -34,6 +36,15 @@ export function checkSpec(check: Agents["check"], text: string, rules: SpecRules
   const known = new Set([...rules.tools.map(({ slug }) => slug), ...(before?.connections ?? [])]);
   for (const [index, slug] of spec.connections.entries()) {
     if (!known.has(slug)) add(`connections[${index}]`, slug, unknownTool(slug, rules.tools));
+  }
+  const reachable = new Set([...rules.neighbours, ...(before ? handoffsOf(before) : [])]);
+  for (const [index, name] of handoffsOf(spec).entries()) {
+    if (!reachable.has(name))
+      add(
+        `handoffs[${index}]`,
+        name,
+        `There is no agent ${name} of ${place.framework}; leave the handoff out.`,
+      );
   }
   const refused = spec.model === before?.model ? undefined : rules.refuseModel(spec.model);
   if (refused !== undefined) add("model", spec.model, refused);

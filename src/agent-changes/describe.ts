@@ -11,7 +11,7 @@ export const branchOf = ({ agent, id }: Pick<ChangeRow, "agent" | "id">): string
 export function describeChange(row: ChangeRow, draft: Draft, evaluation: Evaluation, url: string) {
   const title = `${row.kind === "create" ? "Add" : "Change"} the agent ${shortLine(row.agent, 70)}`;
   // Logins of members are no accounts of the repository's host: nobody there is named as an author for them.
-  const message = `${title}\n\n${wrapped(draft.summary)}\n\nRequested-by: ${shortLine(row.requested_by, 191)}\n`;
+  const message = `${title}\n\n${wrapped(unlinked(draft.summary))}\n\nRequested-by: ${shortLine(row.requested_by, 191)}\n`;
   return { title, message, body: bodyOf(row, draft, evaluation, url) };
 }
 
@@ -78,6 +78,19 @@ function code(text: string, most = 200): string {
 function quoted(text: string, most: number): string {
   const lines = text.slice(0, most).split(/\r\n|\r|\n/);
   return lines.map((line) => `    ${printable(line)}`).join("\n");
+}
+
+/**
+ * Takes out of a commit's message what hosts act on: closing keywords and issues, mentions, marks that skip checks.
+ * Messages have no code spans to put it in.
+ */
+function unlinked(text: string): string {
+  return text
+    .replace(/(?<=\w)#(?=\d)/g, " no. ")
+    .replace(/\bGH-(?=\d)|#(?=\d)/gi, "no. ")
+    .replace(/@(?=[\w[])/g, "at ")
+    .replace(/:\/\//g, ": ")
+    .replace(/[[\]]/g, (bracket) => (bracket === "[" ? "(" : ")"));
 }
 
 /** Lines of at most 72 characters where there are spaces to break at. */

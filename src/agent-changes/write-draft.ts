@@ -5,7 +5,7 @@ import { type ModelConnection, type ModelKeys, resolveModel } from "../models/in
 import { AppError } from "../platform/errors.ts";
 import type { RepositoryReader } from "../repositories/index.ts";
 import type { Settings } from "../settings/index.ts";
-import type { Author } from "./author.ts";
+import type { Author, AuthorTask } from "./author.ts";
 import { readAgentTool, searchToolsTool, suggestScheduleTool } from "./author-tools.ts";
 import { checkEvals, checkSpec, type SpecPlace, type SpecRules } from "./check-files.ts";
 import type { CheckSchedule } from "./ports.ts";
@@ -47,7 +47,10 @@ const echo = "offline/echo";
 export function createWriteDraft(deps: DraftDeps) {
   const { agents, connections, reader, readAgentAt, settings } = deps;
 
-  async function writeDraft(row: ChangeRow, signal: AbortSignal): Promise<{ baseSha: string; draft: Draft }> {
+  async function writeDraft(
+    row: ChangeRow,
+    { signal, till }: Pick<AuthorTask, "signal" | "till">,
+  ): Promise<{ baseSha: string; draft: Draft }> {
     const baseSha = await reader.head();
     const current = await currentAgent(row, baseSha);
     const user = { workspaceId: row.workspace_id, login: row.requested_by };
@@ -58,11 +61,21 @@ export function createWriteDraft(deps: DraftDeps) {
     ]);
     const place = placeOf(row, current);
     const before = current?.spec;
-    const rules: SpecRules = { place, tools, before, refuseModel: (ref) => refusal(ref, keys) };
+    const neighbours = await neighboursOf(place, baseSha);
+    const rules: SpecRules = {
+      ...{ place, tools, before, neighbours },
+      refuseModel: (ref) => refusal(ref, keys),
+    };
     const material = { row, place, current, rules, keys };
     const writer = writingModel(model, keys);
-    const draft = writer ? await byModel(material, writer, signal) : await byTemplate(material);
+    const draft = writer ? await byModel(material, writer, { signal, till }) : await byTemplate(material);
     return { baseSha, draft: { ...draft, suggestion: draft.suggestion ?? suggestionIn(row) } };
+  }
+
+  async function neighboursOf({ framework }: SpecPlace, baseSha: string): Promise<ReadonlySet<string>> {
+    const folder = `agents/${framework}/`;
+    const paths = (await reader.tree(baseSha)).map(({ path }) => path);
+    return new Set(paths.filter((path) => path.startsWith(folder)).flatMap((path) => nameIn(path) ?? []));
   }
 
   async function currentAgent(row: ChangeRow, baseSha: string): Promise<DerivedAgent | undefined> {
@@ -79,7 +92,11 @@ export function createWriteDraft(deps: DraftDeps) {
     return found;
   }
 
-  async function byModel(material: Material, model: ModelConnection, signal: AbortSignal): Promise<Draft> {
+  async function byModel(
+    material: Material,
+    model: ModelConnection,
+    { signal, till }: Pick<AuthorTask, "signal" | "till">,
+  ): Promise<Draft> {
     const { row, place, current, rules } = material;
     const schema = frameworkSpecs.get(place.framework);
     if (!schema) throw new ChangeFailed(`There is no framework ${place.framework}; move the agent first.`);
@@ -106,6 +123,7 @@ export function createWriteDraft(deps: DraftDeps) {
         ...(evals ? [evals.tool] : []),
       ],
       signal,
+      till,
     });
     return {
       ...resultOf(material, spec, evals),

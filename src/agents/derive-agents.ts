@@ -1,5 +1,6 @@
 import type { AgentSpec } from "../frameworks/index.ts";
 import { parseEvalFile } from "./eval-file.ts";
+import type { PlacedHandoff } from "./handoffs.ts";
 import { type DocumentFormat, decodeText, maxDocumentBytes } from "./parse-document.ts";
 import { parseSpec, type SpecSchemas } from "./parse-spec.ts";
 import { type Problem, shown, wholeFile } from "./problem.ts";
@@ -26,6 +27,8 @@ export interface DerivedAgent {
   /** Present when and only when there are no problems. */
   spec: AgentSpec | undefined;
   problems: Problem[];
+  /** Where it may leave a run to; whether these agents are there is no matter of its own file. */
+  handoffs: PlacedHandoff[];
   /** There is at least one eval file, be it broken. */
   hasEvals: boolean;
   /** The eval file; of several the first by path. The same holds for its text, id and problems. */
@@ -100,7 +103,7 @@ function deriveAgent(
   schemas: SpecSchemas,
 ): DerivedAgent {
   const { path, name, framework, format, blobSha } = file;
-  const { spec, problems } = deriveSpec(file, rivals, schemas);
+  const { spec, problems, handoffs } = deriveSpec(file, rivals, schemas);
   const [sidecar, ...spares] = sidecars;
   return {
     path,
@@ -111,6 +114,7 @@ function deriveAgent(
     specText: textOf(file),
     spec,
     problems,
+    handoffs,
     hasEvals: sidecar !== undefined,
     evalPath: sidecar?.path,
     evalBlobSha: sidecar?.blobSha,
@@ -119,14 +123,22 @@ function deriveAgent(
   };
 }
 
-function deriveSpec(file: PlacedFile, rivals: readonly PlacedFile[], schemas: SpecSchemas) {
+function deriveSpec(
+  file: PlacedFile,
+  rivals: readonly PlacedFile[],
+  schemas: SpecSchemas,
+): Pick<DerivedAgent, "spec" | "problems" | "handoffs"> {
   const conflicts = rivals.map((rival) => wholeFile(describeRival(file, rival)));
   const content = readable(file);
-  if ("problem" in content) return { spec: undefined, problems: [...conflicts, content.problem] };
+  const broken = (problems: Problem[]) => ({
+    spec: undefined,
+    problems: [...conflicts, ...problems],
+    handoffs: [],
+  });
+  if ("problem" in content) return broken([content.problem]);
   const { format, name, framework } = file;
-  const { spec, problems } = parseSpec({ content: content.bytes, format, name, framework }, schemas);
-  if (conflicts.length === 0) return { spec, problems };
-  return { spec: undefined, problems: [...conflicts, ...problems] };
+  const parsed = parseSpec({ content: content.bytes, format, name, framework }, schemas);
+  return parsed.spec && conflicts.length === 0 ? parsed : broken(parsed.problems);
 }
 
 function describeRival(file: PlacedFile, rival: PlacedFile): string {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AgentName, type AgentSpec, AgentSpecBase } from "../frameworks/index.ts";
+import { type PlacedHandoff, placeHandoffs } from "./handoffs.ts";
 import { checkValue } from "./issue-problems.ts";
 import { type DocumentFormat, type ParsedDocument, parseDocument } from "./parse-document.ts";
 import { type Problem, presentProblems, shown, wholeFile } from "./problem.ts";
@@ -21,7 +22,7 @@ export interface SpecInput {
  * else what the document says, else ''.
  */
 export type ParsedSpec =
-  | { spec: AgentSpec; problems: [] }
+  | { spec: AgentSpec; problems: []; handoffs: PlacedHandoff[] }
   | { spec: undefined; name: string; framework: string; problems: Problem[] };
 
 type Document = Extract<ParsedDocument, { ok: true }>;
@@ -41,7 +42,7 @@ export function parseSpec(input: SpecInput, schemas: SpecSchemas): ParsedSpec {
   if (!document.ok) return failed(document.problems);
   const { spec, problems } = checkDocument(document, input, schemas);
   if (!spec || problems.length > 0 || nameProblems.length > 0) return failed(problems, document.value);
-  return { spec, problems: [] };
+  return { spec, problems: [], handoffs: placeHandoffs(spec, document.locate) };
 }
 
 function checkDocument(document: Document, input: SpecInput, schemas: SpecSchemas) {

@@ -1,4 +1,5 @@
 import { toInstant } from "../platform/clock.ts";
+import { type HandoffTarget, handoffWarnings, type PlacedHandoff } from "./handoffs.ts";
 import { nearMatches } from "./near-matches.ts";
 import type { Problem } from "./problem.ts";
 import type { Agent, Catalog } from "./schema.ts";
@@ -9,16 +10,23 @@ export interface AgentVersionNumbers {
   latest: number | null;
 }
 
-/** An agent as lists show it. `knownSlugs` are the tools of the caller's catalog. */
+export const handoffsOfRow = ({ handoffs }: Pick<ListedAgentRow, "handoffs">): PlacedHandoff[] =>
+  handoffs === null ? [] : JSON.parse(handoffs);
+
+/** An agent as lists show it. `knownSlugs` are the tools of the caller's catalog, `targets` the agents it hands off to. */
 export function presentAgent(
   row: ListedAgentRow,
   versions: AgentVersionNumbers,
   knownSlugs: ReadonlySet<string>,
+  targets: ReadonlyMap<string, HandoffTarget>,
 ): Agent {
   const problems: Problem[] = JSON.parse(row.problems);
   const evalProblems: Problem[] = JSON.parse(row.eval_problems);
   const connections: string[] = JSON.parse(row.connections);
-  const warnings = slugWarnings(connections, knownSlugs);
+  const warnings = [
+    ...slugWarnings(connections, knownSlugs),
+    ...handoffWarnings(row.framework, handoffsOfRow(row), targets),
+  ];
   return {
     name: row.name,
     framework: row.framework,

@@ -5,7 +5,7 @@ import { badRequest, unprocessable } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { DocumentFormat } from "./parse-document.ts";
 import { type ParsedSpec, parseSpec, type SpecSchemas } from "./parse-spec.ts";
-import { presentAgent, presentCatalog } from "./present.ts";
+import { handoffsOfRow, presentAgent, presentCatalog } from "./present.ts";
 import type { Problem } from "./problem.ts";
 import { invalidDraft, unknownAgent, unknownVersion } from "./refusals.ts";
 import type { Agent, AgentWithSpec, Catalog } from "./schema.ts";
@@ -15,6 +15,7 @@ import {
   findAgents,
   findCatalog,
   findDrafts,
+  findOutlines,
   findSpec,
   keepSpecs,
   type ListedAgentRow,
@@ -31,6 +32,11 @@ export interface RunnableVersion {
   commitSha: string;
   /** Slugs of the tools it may call. */
   connections: readonly string[];
+  /**
+   * Spec hashes of the agents that a run of it can come to by handoffs, by name; undefined: those of the catalog, in
+   * the versions that go with this one when the run comes to it.
+   */
+  beside?: Readonly<Record<string, string>>;
 }
 
 /** The eval file of an agent's draft. Without a text it could not be read; see the problems. */
@@ -76,15 +82,18 @@ export function createAgents({ db, schemas, knownSlugs }: AgentsDeps) {
 
   async function present(user: User, rows: readonly ListedAgentRow[]): Promise<Agent[]> {
     const names = rows.map((row) => row.name);
-    const [slugs, stable, latest] = await Promise.all([
+    const targets = rows.flatMap(handoffsOfRow).map((handoff) => handoff.name);
+    const [slugs, outlines, stable, latest] = await Promise.all([
       knownSlugs(user),
+      findOutlines(db.read, user.workspaceId, [...new Set(targets)]),
       stableVersions(db.read, user.workspaceId, names),
       latestNumbers(db.read, user.workspaceId, names),
     ]);
     const stableOf = new Map(stable.map((version) => [version.agent, version.number]));
+    const known = new Map(outlines.map((row) => [row.name, { ...row, valid: row.valid === 1 }]));
     return rows.map((row) => {
       const versions = { stable: stableOf.get(row.name) ?? null, latest: latest.get(row.name) ?? null };
-      return presentAgent(row, versions, slugs);
+      return presentAgent(row, versions, slugs, known);
     });
   }
 

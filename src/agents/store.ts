@@ -27,6 +27,8 @@ export interface AgentRow {
   problems: string;
   labels: string;
   connections: string;
+  /** JSON of `PlacedHandoff`s; null for none. */
+  handoffs: string | null;
   spec_text: string | null;
   spec_sha: string | null;
   last_valid_sha: string | null;
@@ -62,6 +64,7 @@ const listColumns = [
   "problems",
   "labels",
   "connections",
+  "handoffs",
   "eval_problems",
   "has_evals",
   "commit_sha",
@@ -228,6 +231,19 @@ export async function findDrafts(
       ...["name", "framework", "valid", "agents.problems", "connections", "spec_sha"],
       "catalogs.commit_sha as head_sha",
     );
+}
+
+/** What the agents of these names are, valid or not. */
+export async function findOutlines(
+  q: Queryable,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<Pick<AgentRow, "name" | "framework" | "valid">[]> {
+  if (names.length === 0) return [];
+  return q("agents")
+    .where({ workspace_id: workspaceId })
+    .whereIn("name", names)
+    .select("name", "framework", "valid");
 }
 
 export async function countAgents(

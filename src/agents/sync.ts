@@ -267,6 +267,7 @@ function toRow(
     problems: JSON.stringify(agent.problems),
     labels: JSON.stringify(agent.spec?.labels ?? []),
     connections: JSON.stringify(agent.spec?.connections ?? []),
+    handoffs: agent.handoffs.length === 0 ? null : JSON.stringify(agent.handoffs),
     spec_text: agent.specText ?? null,
     spec_sha: specSha,
     last_valid_sha: agent.spec ? specSha : (before?.last_valid_sha ?? null),

@@ -10,6 +10,7 @@ import {
   readBounded,
 } from "./disk-files.ts";
 import { parseEvalFile } from "./eval-file.ts";
+import { type HandoffTarget, handoffWarnings } from "./handoffs.ts";
 import { decodeText, maxDocumentBytes } from "./parse-document.ts";
 import { parseSpec, type SpecSchemas } from "./parse-spec.ts";
 import { type Problem, wholeFile } from "./problem.ts";
@@ -86,16 +87,30 @@ async function validateFolder(path: string, schemas: SpecSchemas): Promise<Valid
   if (contents.size === 0) return [other(path, "There are no agent files in this folder."), ...strays];
   const files = [...contents].map(([place, { content }]) => ({ path: place, blobSha: "", content }));
   const derived = deriveAgents(files, schemas);
+  const known = knownTargets(derived);
   const validated = [...contents].map(([place, { file, content }]) =>
-    report(file.path, place, content, derived),
+    report(file.path, place, content, derived, known),
   );
   return [...validated, ...strays];
 }
 
-function report(path: string, place: string, content: Content, derived: DerivedAgents): ValidatedFile {
+/** Every agent of the folder, so that it does not matter which of two files was there first. */
+const knownTargets = ({ agents }: DerivedAgents): Map<string, HandoffTarget> =>
+  new Map(agents.map(({ name, framework, spec }) => [name, { framework, valid: spec !== undefined }]));
+
+function report(
+  path: string,
+  place: string,
+  content: Content,
+  derived: DerivedAgents,
+  known: ReadonlyMap<string, HandoffTarget>,
+): ValidatedFile {
   const text = "bytes" in content ? decodeText(content.bytes) : undefined;
   const agent = derived.agents.find((candidate) => candidate.path === place);
-  if (agent) return { path, kind: "spec", problems: agent.problems, warnings: [], text };
+  if (agent) {
+    const warnings = handoffWarnings(agent.framework, agent.handoffs, known);
+    return { path, kind: "spec", problems: agent.problems, warnings, text };
+  }
   const owner = derived.agents.find(({ evalPath }) => evalPath === place);
   const orphan = derived.catalogProblems.filter((problem) => problem.path === place);
   const problems = owner?.evalProblems ?? orphan.map(({ message }) => wholeFile(message));

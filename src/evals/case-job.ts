@@ -4,7 +4,7 @@ import { describeFailure } from "../frameworks/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
 import type { Database } from "../platform/db/index.ts";
 import type { Job, JobKind, JobRequest } from "../platform/jobs/index.ts";
-import type { FollowUps, RunRow, Runs } from "../runs/index.ts";
+import type { Budgets, FollowUps, Payer, RunRow, Runs } from "../runs/index.ts";
 import type { BoundedChecks } from "./assertions.ts";
 import type { Closing } from "./close.ts";
 import { type EndedRun, evaluateRun } from "./evaluate.ts";
@@ -16,12 +16,13 @@ export interface CaseJobDeps {
   runs: Runs;
   closing: Closing;
   checks: BoundedChecks;
-  /** The opinion of the workspace's judge on an output; never fails. */
+  /** The opinion of the workspace's judge on an output, and the dollars that it cost. */
   judge(
-    workspaceId: string,
+    payer: Payer,
     judged: { rubric: string; input: string; output: string },
     signal: AbortSignal,
-  ): Promise<Opinion>;
+  ): Promise<Opinion & { costUsd: number }>;
+  budgets: Pick<Budgets, "charge">;
 }
 
 const CasePayload = z.object({ runId: z.string() });
@@ -51,7 +52,7 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     const evalRun = await loadEvalRun(runId);
     const suite = evalRun && (await loadSuite(evalRun.suite_id));
     if (!evalRun || !suite || isFinalSuite(suite)) return;
-    const result =
+    const evaluated =
       evalRun.evaluated_at === null
         ? await resultOf(runId, suite, evalRun.case_index, job.signal)
         : undefined;
@@ -59,7 +60,8 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     job.signal.throwIfAborted();
     await db.commit({
       async run(tx) {
-        await closing.record(tx, suite.id, result && { runId, result });
+        await closing.record(tx, suite.id, evaluated && { runId, result: evaluated.result });
+        if (evaluated) await deps.budgets.charge(tx, payerOf(suite), evaluated.judgeUsd);
         await job.complete(tx);
       },
     });
@@ -70,14 +72,14 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     suite: SuiteRow,
     caseIndex: number,
     signal: AbortSignal,
-  ): Promise<EvalResult> {
+  ): Promise<{ result: EvalResult; judgeUsd: number }> {
     const evalCase = casesOf(suite)[caseIndex];
     const run = await loadRun(runId);
     if (!evalCase || !run) throw new Error(`Run ${runId} of suite ${suite.id} has no case or is gone.`);
     const ended = await endOf(run, evalCase);
     const { passed, assertions } = await evaluateRun(evalCase, ended, deps.checks);
-    const opinion = await opinionOn(evalCase, run, signal);
-    return {
+    const opinion = await opinionOn(suite, evalCase, run, signal);
+    const result = {
       passed,
       assertions,
       judgePassed: opinion?.passed ?? null,
@@ -85,6 +87,7 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
       durationMs: durationOf(run),
       costUsd: run.cost_usd,
     };
+    return { result, judgeUsd: opinion?.costUsd ?? 0 };
   }
 
   async function endOf(run: RunRow, { assert }: EvalCase): Promise<EndedRun> {
@@ -102,10 +105,10 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     };
   }
 
-  async function opinionOn(evalCase: EvalCase, run: RunRow, signal: AbortSignal) {
-    if (!evalCase.judge || run.status !== "succeeded" || !run.output) return undefined;
-    const { rubric } = evalCase.judge;
-    return deps.judge(run.workspace_id, { rubric, input: run.message, output: run.output }, signal);
+  async function opinionOn(suite: SuiteRow, { judge }: EvalCase, run: RunRow, signal: AbortSignal) {
+    if (!judge || run.status !== "succeeded" || !run.output) return undefined;
+    const judged = { rubric: judge.rubric, input: run.message, output: run.output };
+    return deps.judge(payerOf(suite), judged, signal);
   }
 
   return {
@@ -129,6 +132,11 @@ export function createCaseJob(deps: CaseJobDeps): JobKind<typeof CasePayload> {
     },
   };
 }
+
+const payerOf = ({ workspace_id, run_as }: SuiteRow): Payer => ({
+  workspaceId: workspace_id,
+  login: run_as,
+});
 
 function durationOf({ started_at, finished_at }: RunRow): number | null {
   return started_at === null || finished_at === null ? null : Math.max(0, finished_at - started_at);

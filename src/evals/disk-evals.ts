@@ -149,7 +149,8 @@ export function createDiskEvals(deps: DiskEvalsDeps) {
     if (!judge || output === "") return undefined;
     const judged = { rubric: judge.rubric, input, output };
     if (deps.judgeModel === null) return { passed: null, reason: "No judge model was given." };
-    return askJudge(judged, deps.judgeModel, deps.modelKeys, new AbortController().signal);
+    const { judgeModel: model, modelKeys: keys } = deps;
+    return askJudge(judged, { model, keys, signal: new AbortController().signal, spent() {} });
   }
 
   return { evaluate, close: checks.close };

@@ -1,5 +1,5 @@
 import { type FrameworkRunner, frameworkSpecs, RunFailure } from "../frameworks/index.ts";
-import { type ModelKeys, resolveModel } from "../models/index.ts";
+import { costUsd, type ModelKeys, resolveModel } from "../models/index.ts";
 
 /** What is judged: text of the eval file, and what the agent made of it. */
 export interface JudgedCase {
@@ -18,12 +18,15 @@ export interface JudgeDeps {
   loadFramework(id: string): Promise<FrameworkRunner>;
 }
 
-/** Asks a model; see `createJudge`. */
+/** Asks a model; see `createJudge`. `spent` is told in dollars what each call of it has cost, as far as that is known. */
 export type Judge = (
   judged: JudgedCase,
-  model: string | null,
-  keys: ModelKeys,
-  signal: AbortSignal,
+  asked: {
+    model: string | null;
+    keys: ModelKeys;
+    signal: AbortSignal;
+    spent(usd: number): void;
+  },
 ) => Promise<Opinion>;
 
 const timeLimitMs = 60_000;
@@ -45,7 +48,7 @@ sentence that gives the reason on the second.`;
  * answer within 60 s, there is no opinion.
  */
 export function createJudge({ loadFramework }: JudgeDeps): Judge {
-  return async (judged, model, keys, signal) => {
+  return async (judged, { model, keys, signal, spent }) => {
     if (model === null) return noOpinion("No judge model is set; a workspace admin sets judgeModel.");
     const resolved = resolveModel(model, keys);
     if (!resolved.ok) return noOpinion(`The judge's model cannot be used. ${resolved.reason}`);
@@ -66,7 +69,7 @@ export function createJudge({ loadFramework }: JudgeDeps): Judge {
         tools: [],
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]),
         emit: () => {},
-        spend: async () => {},
+        spend: async (usage, called) => spent(costUsd(called, usage) ?? 0),
       });
       return readOpinion(output);
     } catch (error) {

@@ -40,9 +40,9 @@ export function createPrepare(deps: PrepareDeps) {
   ): Promise<PreparedSuite> {
     const found = await files.find(user.workspaceId, request);
     const suite = newSuite({ ...user, ...request }, found);
-    const reused = request.cache ? await reuse(suite) : undefined;
+    const reused = request.cache ? await reuse(suite, found) : undefined;
     if (reused) return reused;
-    await runs.requireConnections(user, found.version.connections);
+    await runs.requireConnections(user, found.connections);
     return toRun(suite, found);
   }
 
@@ -57,7 +57,7 @@ export function createPrepare(deps: PrepareDeps) {
   ): Promise<PreparedSuite> {
     const found = await files.at(agent, commitSha);
     const suite = newSuite({ ...user, agent: agent.name, source: "pull_request" }, found);
-    const reused = cache ? await reuse(suite) : undefined;
+    const reused = cache ? await reuse(suite, found) : undefined;
     return reused ?? toRun(suite, found);
   }
 
@@ -82,9 +82,11 @@ export function createPrepare(deps: PrepareDeps) {
   /**
    * The suite with the results of the newest one that was run with exactly these two texts, when that has
    * passed. A failed one is never reused: it may have been the model's bad day, so that a repetition has to be
-   * a repetition. Nor does an older success stand in behind a failure, which would wipe it out unseen.
+   * a repetition. Nor does an older success stand in behind a failure, which would wipe it out unseen. With handoffs
+   * the two texts are not all that an answer depends on, and nothing stands in.
    */
-  async function reuse(suite: NewSuite): Promise<PreparedSuite | undefined> {
+  async function reuse(suite: NewSuite, { handsOff }: SuiteFiles): Promise<PreparedSuite | undefined> {
+    if (handsOff) return undefined;
     const texts = { agent: suite.agent, specSha: suite.spec_sha, evalSha: suite.eval_sha };
     const ran = await newestRanVerdict(db.read, suite.workspace_id, texts);
     if (ran?.status !== "passed") return undefined;

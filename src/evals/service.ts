@@ -4,12 +4,13 @@ import { notFound } from "../platform/errors.ts";
 import { toPage } from "../platform/http/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createRunSignals, untilEnded } from "../runs/index.ts";
+import { type Budgets, createRunSignals, untilEnded } from "../runs/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createCaseJob } from "./case-job.ts";
 import { createCheckPool } from "./check-pool.ts";
 import { createClosing } from "./close.ts";
 import { createJudge } from "./judge.ts";
+import { createPaidJudge } from "./paid-judge.ts";
 import type { StatusPosts, SuiteEnded } from "./ports.ts";
 import { createPrepare, type PrepareDeps, type PreparedSuite } from "./prepare.ts";
 import {
@@ -42,6 +43,7 @@ export interface EvalsDeps extends PrepareDeps {
   logger: Logger;
   queue: JobQueue;
   settings: Pick<Settings, "modelKeys" | "evals">;
+  budgets: Pick<Budgets, "guardCalls" | "charge">;
   suiteEnded: SuiteEnded;
   statusPosts: StatusPosts;
   loadFramework(id: string): Promise<FrameworkRunner>;
@@ -51,23 +53,16 @@ export type Evals = ReturnType<typeof createEvals>;
 
 /** Eval suites: making, evaluating, ending and reading them. */
 export function createEvals(deps: EvalsDeps) {
-  const { db, runs, settings, suiteEnded } = deps;
+  const { db, runs, suiteEnded } = deps;
   const signals = createRunSignals();
   const checks = createCheckPool();
-  const askJudge = createJudge(deps);
   const closing = createClosing({ ...deps, signals });
   const sweeper = createSweep({ ...deps, closing });
   const job = createCaseJob({
     ...deps,
     closing,
     checks,
-    async judge(workspaceId, judged, signal) {
-      const [{ judgeModel }, keys] = await Promise.all([
-        settings.evals(workspaceId),
-        settings.modelKeys(workspaceId),
-      ]);
-      return askJudge(judged, judgeModel, keys, signal);
-    },
+    judge: createPaidJudge({ ...deps, askJudge: createJudge(deps) }),
   });
 
   /** Stores a suite that has its results as it is made, and tells `suiteEnded` of it. */

@@ -43,11 +43,17 @@ export interface Budget {
 
 type SpecBudget = AgentSpec["budget"];
 
-/** The sums that a run's cost is added to when it is stored at an instant (epoch milliseconds). */
-export function accountsOf(run: { agent: string; runAs: string }, now: number): Account[] {
+/**
+ * The sums that a cost is added to when it is stored at an instant (epoch milliseconds). `agent` is null for model
+ * calls that are no part of a run of one.
+ */
+export function accountsOf(
+  { agent, runAs }: { agent: string | null; runAs: string },
+  now: number,
+): Account[] {
   return [
-    { scope: "agent", name: run.agent, period: dayOf(now) },
-    { scope: "member", name: run.runAs, period: dayOf(now) },
+    ...(agent === null ? [] : [{ scope: "agent", name: agent, period: dayOf(now) } as const]),
+    { scope: "member", name: runAs, period: dayOf(now) },
     { scope: "workspace", name: "", period: monthOf(now) },
   ];
 }
@@ -95,9 +101,15 @@ export function stateOf(
 /** Whether a run that is under way has to stop: what was spent to the last cent is paid for and may be used. */
 export const isOverdrawn = ({ amountUsd, usedUsd }: Budget) => toNano(usedUsd) > toNano(amountUsd);
 
-/** How a run ends that a cap does not let go on; the words are for workspace admins. */
-export const budgetExceeded = (budget: Budget) =>
-  new RunFailure("budget_exceeded", `${spentSentence(budget)} ${capSentence(budget)}`);
+/** A cap does not let work go on. The details are for workspace admins, `refusal` is for whoever asked for the work. */
+export class BudgetExceeded extends RunFailure {
+  readonly refusal: string;
+
+  constructor(budget: Budget) {
+    super("budget_exceeded", `${spentSentence(budget)} ${capSentence(budget)}`);
+    this.refusal = refusalOf(budget);
+  }
+}
 
 /** Throws `budget_exceeded` when a run outside of the service has cost more than its spec allows. */
 export function checkSpecBudget(spec: SpecBudget, costUsd: number): void {
@@ -110,7 +122,7 @@ export function checkSpecBudget(spec: SpecBudget, costUsd: number): void {
     usedUsd: costUsd,
     resetsAt: null,
   };
-  if (isOverdrawn(budget)) throw budgetExceeded(budget);
+  if (isOverdrawn(budget)) throw new BudgetExceeded(budget);
 }
 
 /** Why a run is refused, for whoever asked for it. */

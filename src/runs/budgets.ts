@@ -12,8 +12,8 @@ import {
   accountsOf,
   addUsd,
   type Budget,
+  BudgetExceeded,
   type BudgetState,
-  budgetExceeded,
   budgetOf,
   type Cap,
   capsOn,
@@ -43,9 +43,16 @@ export interface BudgetsDeps {
   limits(workspaceId: string): Promise<BudgetSettings>;
 }
 
-type Spender = Pick<RunRow, "workspace_id" | "agent" | "run_as">;
+type Spender = Pick<RunRow, "workspace_id" | "run_as"> & { agent: string | null };
 
-/** Watches over what one run costs while it is executed. */
+/** Whose model calls are paid for outside of runs, such as those of an author of specs or a judge of evals. */
+export interface Payer {
+  workspaceId: string;
+  /** '' for nobody. */
+  login: string;
+}
+
+/** Watches over what one run, or other work with models, costs while it goes on. */
 export interface RunGuard {
   /** Throws `budget_exceeded` when nothing is left of something that the run counts towards. */
   start(): Promise<void>;
@@ -114,14 +121,14 @@ export function createBudgets(deps: BudgetsDeps) {
         for (const { cap, usedUsd } of await budgetsOf(workspaceId, caps())) {
           known.set(sumKey(workspaceId, cap), usedUsd);
           const budget = budgetOf(cap, usedUsd);
-          if ((await observe(budget, cap)) === "exceeded") throw budgetExceeded(budget);
+          if ((await observe(budget, cap)) === "exceeded") throw new BudgetExceeded(budget);
         }
       },
 
       async spent(costUsd, storedUsd) {
         const own = runBudget(limits, spec, costUsd);
         if (own) await observe(own, undefined);
-        if (own && isOverdrawn(own)) throw budgetExceeded(own);
+        if (own && isOverdrawn(own)) throw new BudgetExceeded(own);
         const now = caps();
         const used = await budgetsOf(workspaceId, now).catch((error) => {
           if (!isAway(error)) throw error;
@@ -132,7 +139,7 @@ export function createBudgets(deps: BudgetsDeps) {
         for (const { cap, usedUsd } of used) {
           const budget = budgetOf(cap, addUsd(usedUsd, Math.max(0, costUsd - storedUsd)));
           await observe(budget, cap);
-          if (isOverdrawn(budget)) throw budgetExceeded(budget);
+          if (isOverdrawn(budget)) throw new BudgetExceeded(budget);
         }
       },
     };
@@ -185,7 +192,23 @@ export function createBudgets(deps: BudgetsDeps) {
     return true;
   }
 
-  return { limits, guard, require, keep, report: createBudgetReport(deps) };
+  /** Watches over model calls outside of runs, which no cap on a run or an agent holds. */
+  async function guardCalls({ workspaceId, login }: Payer): Promise<RunGuard> {
+    const set = await limits(workspaceId);
+    const payer = { workspace_id: workspaceId, agent: null, run_as: login };
+    return guard(payer, undefined, { ...set, usdPerRun: null }, () => {});
+  }
+
+  /** Adds to the sums what such calls have cost. Once for each: in the transaction that stores what came of them. */
+  async function charge(tx: Tx, { workspaceId, login }: Payer, costUsd: number): Promise<void> {
+    const nanoUsd = toNano(costUsd);
+    if (nanoUsd === 0) return;
+    const accounts = accountsOf({ agent: null, runAs: login }, clock());
+    const additions = accounts.map((account) => ({ workspaceId, account, nanoUsd, unpricedRuns: 0 }));
+    await addSpending(tx, additions, shard);
+  }
+
+  return { limits, guard, guardCalls, require, keep, charge, report: createBudgetReport(deps) };
 }
 
 /** What is new of these costs, summed up for each account. */

@@ -1,6 +1,6 @@
 export { type BrokenStart, brokenAgent, notConnected } from "./broken-start.ts";
-export { addUsd, checkSpecBudget } from "./budget.ts";
-export { type Budgets, createBudgets } from "./budgets.ts";
+export { addUsd, BudgetExceeded, checkSpecBudget } from "./budget.ts";
+export { type Budgets, createBudgets, type Payer } from "./budgets.ts";
 export { budgetEndpoints, runEndpoints } from "./endpoints.ts";
 export { createExecutor, type Executor, type ExecutorDeps } from "./execute.ts";
 export type { FollowUps } from "./ports.ts";

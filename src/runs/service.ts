@@ -274,6 +274,7 @@ function newRun(
     trigger_id: order.triggerId ?? null,
     webhook_id: order.webhookId ?? null,
     tools_allowed: order.toolsAllowed === undefined ? null : toJson(order.toolsAllowed),
+    agents_beside: version.beside === undefined ? null : toJson(version.beside),
     created_at: now,
   };
 }

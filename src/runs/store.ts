@@ -39,6 +39,8 @@ export interface RunRow {
   webhook_id: string | null;
   /** JSON of slugs; null for all that the spec names. */
   tools_allowed: string | null;
+  /** JSON of the spec hashes of agents that go with the run, by name; null for the catalog's. */
+  agents_beside: string | null;
 }
 
 /** What is known when a run is asked for. */
@@ -60,6 +62,7 @@ export type NewRun = Pick<
   | "trigger_id"
   | "webhook_id"
   | "tools_allowed"
+  | "agents_beside"
   | "created_at"
 >;
 

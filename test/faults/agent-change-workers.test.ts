@@ -43,6 +43,31 @@ describe.each(databases())("a worker that is killed on %s while an agent is writ
     expect(await web.db.read("jobs")).toEqual([]);
   });
 
+  it("in the middle of the writing: each call of both is paid for once", { timeout: 60_000 }, async () => {
+    const cluster = await startRunCluster(engine, agentFiles({ helper: {} }));
+    const { simulator, spawn } = cluster;
+    const env = {
+      ...onlyWorker,
+      OPENAI_BASE_URL: `${simulator.origin}/v1`,
+      OPENAI_API_KEY: simulator.keys.openai.apiKey ?? "",
+    };
+    const web = await cluster.join(onlyWeb);
+    await useWriter(web, { model: "openai/gpt-4o-mini" });
+    const usage = { input: 1_000, output: 0 };
+    const { script } = await spawn(env);
+    simulator.script({ ...calls("READ_AGENT", { name: "helper" }), usage }, never);
+    const wanted = { name: "greeter", description: "Greets.", includeEvals: false };
+    const id = await postChange(web, wanted);
+    await simulator.request(1);
+    await script.kill("SIGKILL");
+    const spec = { ...calls("WRITE_SPEC", { text: writtenSpec("greeter") }), usage };
+    simulator.script(spec, { text: "Done.", usage });
+    await spawn(env);
+    expect(await endedChange(web, id)).toMatchObject({ status: "proposed", costUsd: 0.0003 });
+    const { caps } = (await web.request("GET", "/budgets")).json.budgets;
+    expect(caps[0]).toMatchObject({ cap: "usdPerWorkspaceMonth", usedUsd: 0.00045 });
+  });
+
   it("while the evals run: nothing is written or queued a second time", { timeout: 60_000 }, async () => {
     const { simulator, web, script, id, branches, spawn } = await setUp();
     simulator.script(

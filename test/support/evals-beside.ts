@@ -53,9 +53,10 @@ export function evalsBeside(
   const connections = createConnections([createBuiltinTools({ clock, readFile: unused })]);
   const agents = createAgents({ db, schemas: frameworkSpecs, knownSlugs: async () => new Set() });
   const shared = { db, ids, clock, logger, redactor, queue, agents, connections };
+  const budgets = createBudgets({ ...shared, limits: async () => unused() });
   const runs = createRuns({
     ...shared,
-    budgets: createBudgets({ ...shared, limits: async () => unused() }),
+    budgets,
     signals: createRunSignals(),
     followUps: followEvalRuns,
     abort: () => {},
@@ -64,8 +65,10 @@ export function evalsBeside(
     ...shared,
     runs,
     settings: { modelKeys: unused, evals: unused },
+    budgets,
     loadFramework,
     readAgentAt: unused,
+    readBesideAt: async () => [],
     statusPosts,
     // A job takes part in the transaction, as what listens in the service does.
     suiteEnded: (tx, suite) => queue.enqueue(tx, { kind: endedKind, payload: suite }),

@@ -1,7 +1,7 @@
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type GitDirectory, readText } from "./git-directory.ts";
+import { removeDeadLock, takeLock } from "./lock-file.ts";
 import { isBranchName, type RefReader } from "./refs.ts";
 
 /**
@@ -9,9 +9,6 @@ import { isBranchName, type RefReader } from "./refs.ts";
  * moment. `blocked`: a branch of another name is in the way of this one.
  */
 export type Moved = "moved" | "changed" | "locked" | "blocked";
-
-const LOCK_TRIES = 20;
-const LOCK_WAIT = 50;
 
 /**
  * Moves a branch from one commit to another, or makes it (`from` undefined), as Git itself does: with a lock file
@@ -24,41 +21,44 @@ export async function moveBranch(
   { branch, from, to }: { branch: string; from: string | undefined; to: string },
 ): Promise<Moved> {
   if (!isBranchName(branch)) return "blocked";
-  const path = join(directory.commonDir, "refs", "heads", ...branch.split("/"));
+  const path = fileOf(directory, branch);
   if (await isBelowBranch(directory, refs, branch)) return "blocked";
-  const lock = await takeLock(path);
-  if (typeof lock === "string") return lock;
-  let renamed = false;
+  const lock = await takeLock({ ...lockOf(directory, branch), prepare: () => makeFolder(path) }).catch(
+    (error) => {
+      // A branch has the name of a folder that this one needs.
+      if (["ENOTDIR", "EEXIST"].includes(codeOf(error))) return "blocked" as const;
+      throw error;
+    },
+  );
+  if (lock === undefined) return "locked";
+  if (lock === "blocked") return lock;
   try {
     if ((await refs.branch(directory, branch)) !== from || (await isSymbolic(path))) return "changed";
-    await lock.writeFile(`${to}\n`);
-    await lock.sync();
-    await lock.close();
-    await rename(`${path}.lock`, path);
-    renamed = true;
+    await lock.publish(path, `${to}\n`);
     return "moved";
   } catch (error) {
     // A folder of branches has the name that this one was to get.
     if (["EISDIR", "ENOTEMPTY", "EEXIST"].includes(codeOf(error))) return "blocked";
     throw error;
   } finally {
-    await lock.close().catch(() => {});
-    if (!renamed) await rm(`${path}.lock`, { force: true });
+    await lock.release();
   }
 }
 
-/** Whether a working tree shows the branch: moving it would make all of that tree's files look changed. */
-export async function isCheckedOut({ commonDir }: GitDirectory, branch: string): Promise<boolean> {
-  const config = (await readText(join(commonDir, "config"))) ?? "";
-  const isBare = /^\s*bare\s*=\s*"?true/im.test(config);
-  const linked = await readdir(join(commonDir, "worktrees")).catch(() => []);
-  const heads = [
-    ...(isBare ? [] : [join(commonDir, "HEAD")]),
-    ...linked.map((name) => join(commonDir, "worktrees", name, "HEAD")),
-  ];
-  const texts = await Promise.all(heads.map(readText));
-  return texts.some((text) => text?.trim() === `ref: refs/heads/${branch}`);
+/** Removes the lock that a process left on the branch when it died after it had moved it. */
+export async function unlockBranch(directory: GitDirectory, branch: string): Promise<void> {
+  if (isBranchName(branch)) await removeDeadLock(lockOf(directory, branch));
 }
+
+const fileOf = ({ commonDir }: GitDirectory, branch: string) =>
+  join(commonDir, "refs", "heads", ...branch.split("/"));
+
+const lockOf = (directory: GitDirectory, branch: string) => ({
+  path: `${fileOf(directory, branch)}.lock`,
+  drafts: directory.commonDir,
+});
+
+const makeFolder = (path: string) => mkdir(dirname(path), { recursive: true });
 
 async function isBelowBranch(directory: GitDirectory, refs: RefReader, branch: string): Promise<boolean> {
   const parts = branch.split("/");
@@ -69,21 +69,5 @@ async function isBelowBranch(directory: GitDirectory, refs: RefReader, branch: s
 }
 
 const isSymbolic = async (path: string) => (await readText(path))?.startsWith("ref:") ?? false;
-
-async function takeLock(path: string) {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      // Git removes folders that it has emptied, also in between.
-      await mkdir(dirname(path), { recursive: true });
-      return await open(`${path}.lock`, "wx");
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === "ENOTDIR") return "blocked";
-      if (code !== "EEXIST" && code !== "ENOENT") throw error;
-      if (tries === LOCK_TRIES) return "locked";
-      await sleep(LOCK_WAIT);
-    }
-  }
-}
 
 const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");

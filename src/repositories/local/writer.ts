@@ -10,24 +10,28 @@ import {
   type Written,
 } from "../writer.ts";
 import { type GitDirectory, locateGitDirectory, objectDirectories } from "./git-directory.ts";
-import { isCheckedOut, type Moved, moveBranch } from "./move-branch.ts";
+import { takeLock } from "./lock-file.ts";
+import { type Moved, moveBranch, unlockBranch } from "./move-branch.ts";
 import { createObjectStore } from "./objects.ts";
 import { createRefReader } from "./refs.ts";
 import { storeObject } from "./store-object.ts";
 import { PathBlocked, withFiles } from "./tree-edit.ts";
+import { createTreeUpdate, refusal, type TreeUpdate } from "./tree-update.ts";
 import { rootTree } from "./trees.ts";
+import { type WorkingTree, workingTreesOf } from "./working-trees.ts";
 
 export interface LocalWriterOptions {
   path: string;
-  reader: Pick<RepositoryReader, "head" | "branch" | "tree">;
+  reader: Pick<RepositoryReader, "head" | "branch" | "tree" | "blobs">;
 }
 
 const AUTHOR = "Rollcall <rollcall@localhost>";
 const TRIES = 3;
 
 /**
- * Writes objects and refs of a Git directory on disk without a `git` program. No working tree is touched: a proposal
- * is a branch, and a branch that some working tree shows is not moved under it.
+ * Writes objects and refs of a Git directory on disk without a `git` program. A proposal is a branch, of which no
+ * working tree shows anything. A branch that one shows is moved together with the tree's files and index, under Git's
+ * own locks, and only when nobody has changed these files.
  */
 export function createLocalWriter({ path, reader }: LocalWriterOptions): RepositoryWriter {
   const refs = createRefReader(path);
@@ -60,6 +64,7 @@ export function createLocalWriter({ path, reader }: LocalWriterOptions): Reposit
     directory: GitDirectory,
     change: NewCommit,
     target: (head: string) => { branch: string; from: string | undefined },
+    shown?: TreeUpdate,
   ): Promise<Written | Refused> {
     for (let tries = 1; tries <= TRIES; tries += 1) {
       const commitSha = await reader.head();
@@ -69,6 +74,8 @@ export function createLocalWriter({ path, reader }: LocalWriterOptions): Reposit
       if (conflict) return conflict;
       const made = await makeCommit(directory, commitSha, change);
       if (typeof made !== "string") return made;
+      const inTheWay = await shown?.prepare(commitSha, change);
+      if (inTheWay) return inTheWay;
       const { branch, from } = target(commitSha);
       const moved = await moveBranch(directory, refs, { branch, from, to: made });
       if (moved === "moved") return { commitSha: made, url: undefined };
@@ -85,11 +92,50 @@ export function createLocalWriter({ path, reader }: LocalWriterOptions): Reposit
     return { refused: `The branch ${branch} is there with other contents; delete it and ask again.` };
   }
 
+  /** Puts the change onto a branch that a working tree shows, and shows it there. */
+  async function placeShown(
+    tree: WorkingTree,
+    branch: string,
+    change: NewCommit,
+  ): Promise<Written | Refused> {
+    const { root, gitDir } = tree;
+    if (root === undefined) return refusal("its files are in no usual place");
+    const lock = await takeLock({ path: join(gitDir, "index.lock"), drafts: gitDir });
+    if (!lock)
+      throw locked(`the index of ${root}`, ` If none is running, remove ${join(gitDir, "index.lock")}.`);
+    const update = createTreeUpdate({ root, gitDir, lock, reader, head: () => refs.branch(tree, branch) });
+    const finish = () =>
+      update.finish().then(lock.release, async (error) => {
+        await lock.abandon();
+        throw error;
+      });
+    let written: Written | Refused;
+    try {
+      await update.finish();
+      // Whoever switched to another branch had the lock before.
+      const [now] = await workingTreesOf(tree, branch, path);
+      written =
+        now?.gitDir !== gitDir || now.busy !== undefined
+          ? refusal(`${now?.busy ?? "a switch of branches"} is under way`)
+          : await place(tree, change, (head) => ({ branch, from: head }), update);
+    } catch (error) {
+      // What went wrong first is what is told.
+      await finish().catch(() => {});
+      throw error;
+    }
+    await finish();
+    return written;
+  }
+
+  function locked(what: string, advice = ""): RepositoryUnavailable {
+    const message = `Another Git process keeps ${what} locked at ${path}: it is tried again.${advice}`;
+    return new RepositoryUnavailable(message, "unreachable");
+  }
+
   function explain(moved: Exclude<Moved, "moved" | "changed">, branch: string): Refused {
     if (moved === "blocked")
       return { refused: `Another branch is in the way of ${branch}; rename that one and ask again.` };
-    const message = `Another Git process keeps ${branch} locked at ${path}: it is tried again.`;
-    throw new RepositoryUnavailable(message, "unreachable");
+    throw locked(branch);
   }
 
   return {
@@ -98,6 +144,7 @@ export function createLocalWriter({ path, reader }: LocalWriterOptions): Reposit
       if (elsewhere) return elsewhere;
       return guarded(path, async () => {
         const directory = await locateGitDirectory(path);
+        await unlockBranch(directory, proposal.branch);
         const there = await refs.branch(directory, proposal.branch);
         if (there !== undefined) return existing(there, proposal.branch, proposal);
         return place(directory, proposal, () => ({ branch: proposal.branch, from: undefined }));
@@ -112,8 +159,11 @@ export function createLocalWriter({ path, reader }: LocalWriterOptions): Reposit
         const branch = reader.branch();
         if (branch === undefined)
           return { refused: "The repository is on no branch; check one out, or set ROLLCALL_BRANCH." };
-        if (await isCheckedOut(directory, branch)) return { refused: checkedOut(branch) };
-        return place(directory, change, (head) => ({ branch, from: head }));
+        await unlockBranch(directory, branch);
+        const [tree, ...others] = await workingTreesOf(directory, branch, path);
+        if (tree === undefined) return place(directory, change, (head) => ({ branch, from: head }));
+        if (others.length > 0) return refusal("several working trees show it");
+        return placeShown(tree, branch, change);
       });
     },
   };
@@ -133,6 +183,3 @@ async function guarded<T>(path: string, work: () => Promise<T>): Promise<T> {
     throw new RepositoryUnavailable(message, "unreachable", undefined, { cause });
   }
 }
-
-const checkedOut = (branch: string) =>
-  `A working tree has ${branch} checked out, and its files would look changed; set commitMode to pull_request, or serve a bare repository.`;

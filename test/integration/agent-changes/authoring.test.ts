@@ -328,4 +328,70 @@ describe.each(databases())("the authoring agent on %s", (engine) => {
     await app.db.commit({ rows: [{ table: "jobs", row: { ...job, run_at: 0, attempt: 0, created_at: 0 } }] });
     expect((await endedChange(app, id)).error).toContain("otto may not change agents");
   });
+
+  it("proposes nothing for a member who was demoted while the evals ran", async () => {
+    const { app, model, repository } = await setUp();
+    const otto = await app.member("otto", "operator");
+    const held = Promise.withResolvers<void>();
+    const [spec, evals, end] = writesAgent("greeter", { model: "openai-compatible/greeter", retries: 0 });
+    if (!spec || !evals || !end) throw new Error("The model has nothing to say.");
+    model.script(spec, evals, end, { text: "Hello!", until: held.promise });
+    const id = await postChange(app, { name: "greeter", description: "Greets." }, { key: otto });
+    await model.request(3);
+    expect((await app.request("PATCH", "/members/otto", { body: { role: "viewer" } })).status).toBe(200);
+    held.resolve();
+    const change = await endedChange(app, id);
+    expect(change).toMatchObject({ status: "failed", error: expect.stringContaining("otto may not change") });
+    expect(await git.listBranches({ fs, gitdir: repository.gitdir })).toEqual(["main"]);
+  });
+
+  it("publishes no key that somebody pasted into the description", async () => {
+    const { app, model, repository } = await setUp();
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    model.script(
+      calls("WRITE_SPEC", { text: writtenSpec("greeter") }),
+      { text: `It greets with ${token}.` },
+      calls("WRITE_SPEC", { text: writtenSpec("keeper", { instructions: `Use ${token}.` }) }),
+      { text: "Done." },
+    );
+    const wanted = { description: `Greets with ${token}.`, includeEvals: false };
+    const proposed = await changeToEnd(app, { name: "greeter", ...wanted });
+    const { gitdir } = repository;
+    const { commit } = await git.readCommit({ fs, gitdir, oid: proposed.commitSha });
+    expect(commit.message).toContain("It greets with [redacted]");
+    expect(commit.message).not.toContain(token);
+    const refused = await changeToEnd(app, { name: "keeper", ...wanted });
+    expect(refused).toMatchObject({ status: "failed", error: expect.stringContaining("a key or token") });
+    expect(JSON.stringify(refused.error)).not.toContain(token);
+    expect(await git.listBranches({ fs, gitdir })).toEqual(["main", proposed.branch]);
+  });
+
+  it("invents no agents to hand off to", async () => {
+    const { app, model, repository, textAt } = await setUp();
+    const member = (name: string) => writtenSpec(name, { framework: "openai-agents" });
+    const front = "agents/openai-agents/front.json";
+    const sha = await repository.commit({
+      ...files,
+      [front]: member("front"),
+      "agents/openai-agents/back.json": member("back"),
+    });
+    await expect
+      .poll(async () => (await app.request("GET", "/agents")).json.catalog.commitSha, { timeout: 10_000 })
+      .toBe(sha);
+    const handsTo = (name: string) =>
+      calls("CHANGE_SPEC", { changes: [{ path: "handoffs", value: [name] }] });
+    model.script(handsTo("nobody"), handsTo("helper"), handsTo("back"), { text: "Done." });
+    const wanted = { agent: "front", description: "Hands off.", includeEvals: false };
+    const change = await changeToEnd(app, wanted);
+    expect(change).toMatchObject({ status: "proposed" });
+    for (const [request, name] of [
+      [1, "nobody"],
+      [2, "helper"],
+    ] as const)
+      expect(toolAnswer(model, request)).toMatchObject({
+        kept: false,
+        problems: [{ path: "handoffs[0]", message: expect.stringContaining(`no agent ${name}`) }],
+      });
+    expect(JSON.parse(await textAt(change.commitSha, front)).handoffs).toEqual(["back"]);
+  });
 });

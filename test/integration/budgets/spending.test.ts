@@ -51,6 +51,7 @@ describe.each(databases())("spending on %s", (engine) => {
       trigger_id: null,
       webhook_id: null,
       tools_allowed: null,
+      agents_beside: null,
     };
     const { table, row } = newRunRow({
       ...{ id, workspace_id: workspaceId, agent, run_as, created_at: 1, trigger: "api" },

@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { createAgents, createCommitComparison, createCommitReader } from "../../../src/agents/index.ts";
+import {
+  createAgents,
+  createBesideReader,
+  createCommitComparison,
+  createCommitReader,
+} from "../../../src/agents/index.ts";
 import { createCommitStatuses } from "../../../src/commit-status/index.ts";
 import { createConnections } from "../../../src/connections/index.ts";
 import { createEvals, evalEndpoints, followEvalRuns } from "../../../src/evals/index.ts";
@@ -115,8 +120,10 @@ export async function startPullRequests(
     ...shared,
     runs,
     settings,
+    budgets,
     loadFramework,
     readAgentAt: createCommitReader({ reader, schemas }),
+    readBesideAt: createBesideReader({ reader, schemas }),
     suiteEnded: createSuiteEnded({ queue }),
     statusPosts: createStatusPosts({ db, posts: commitStatuses.posts }),
   });

@@ -31,7 +31,7 @@ function runRow(id: string, attempt: number) {
     ...{ id, workspace_id: "wsp_1", agent: "digest", run_as: "olga", created_at: 1, trigger: "api" },
     ...{ environment: "development", framework: "ai-sdk", version: "draft", commit_sha: "", spec_sha: "" },
     ...{ message: "", eval_id: null, automation_id: null, trigger_id: null, webhook_id: null },
-    tools_allowed: null,
+    ...{ tools_allowed: null, agents_beside: null },
   });
   return { table, row: { ...row, status: "running", attempt } };
 }

@@ -29,7 +29,14 @@ async function insertRuns(db: Database): Promise<string[]> {
       trigger: n % 3 === 0 ? "eval" : n % 7 === 0 ? "schedule" : "api",
       environment: n % 5 === 0 ? "production" : "development",
       created_at: n,
-      ...{ eval_id: null, automation_id: null, trigger_id: null, webhook_id: null, tools_allowed: null },
+      ...{
+        eval_id: null,
+        automation_id: null,
+        trigger_id: null,
+        webhook_id: null,
+        tools_allowed: null,
+        agents_beside: null,
+      },
     });
     return { table, row: { ...row, id: row.id, status } };
   });

@@ -31,6 +31,20 @@ it("shows the evals as a table that nothing in it breaks", () => {
   expect(body).toContain("| `a ¦ b` | failed: `´x´ is missing` | – |");
 });
 
+it("says nothing in a commit's message that a host acts on", () => {
+  const summary = [
+    "Fixes #12, closes acme/agents#3 and resolves GH-4, see https://github.com/acme/agents/issues/5.",
+    "Thanks to @octocat. [skip ci]",
+  ].join("\n");
+  const { message } = describeChange({ ...row, description: "x" }, { ...draft, summary }, evaluation, url);
+  expect(message).toBe(
+    "Change the agent greeter\n\n" +
+      "Fixes no. 12, closes acme/agents no. 3 and resolves no. 4, see https:\n" +
+      "github.com/acme/agents/issues/5.\n" +
+      "Thanks to at octocat. (skip ci)\n\nRequested-by: otto\n",
+  );
+});
+
 it("lets nothing that others wrote out of code", () => {
   const nasty = fc
     .array(

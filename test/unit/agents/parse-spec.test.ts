@@ -35,6 +35,7 @@ describe("parseSpec", () => {
         parameters: { maxSteps: 20, timeoutSeconds: 300 },
       },
       problems: [],
+      handoffs: [],
     });
   });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   accountsOf,
-  budgetExceeded,
+  BudgetExceeded,
   budgetOf,
   capsOn,
   checkSpecBudget,
@@ -111,7 +111,7 @@ describe("caps", () => {
     expect(refusalOf(agent)).toMatch(/agent digest .* 2026-11-22T00:00:00\.000Z/);
     expect(refusalOf(member)).toMatch(/day of olga /);
     expect(refusalOf(workspace)).toMatch(/month of the workspace .* 2026-12-01T00:00:00\.000Z/);
-    const { code, details } = budgetExceeded(member);
+    const { code, details } = new BudgetExceeded(member);
     expect([code, details]).toEqual(["budget_exceeded", expect.stringMatching(/olga cost 5 USD .* 2 USD/)]);
   });
 });
