@@ -1,10 +1,19 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Tx } from "../platform/db/index.ts";
 import { conflict, notFound } from "../platform/errors.ts";
-import type { Actor } from "../platform/http/index.ts";
+import type { Actor, Writes } from "../platform/http/index.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import { planJob } from "./plan-job.ts";
 import { currentHead, type HeadRow, lockHeads, updateHead } from "./store.ts";
+
+/** What an operator asks for. */
+export interface Approval {
+  actor: Actor;
+  /** Undefined for a text that is no number. */
+  number: number | undefined;
+  headSha: string;
+  write: Writes;
+}
 
 export interface ApproveDeps {
   clock: Clock;

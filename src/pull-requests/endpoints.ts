@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineEndpoint, type Endpoint } from "../platform/http/index.ts";
+import type { Approval } from "./approve.ts";
 import { Approve, ListPullRequests, PullRequestHead, PullRequestNumber } from "./schema.ts";
-import type { Approval } from "./service.ts";
 
 interface PullRequestReads {
   list(

@@ -1,7 +1,7 @@
 import type { CommitStatuses } from "../commit-status/index.ts";
-import { type Actor, toPage, type Writes } from "../platform/http/index.ts";
+import { toPage } from "../platform/http/index.ts";
 import type { PullRequestHost } from "../repositories/index.ts";
-import { createApprove, unknownPullRequest } from "./approve.ts";
+import { type Approval, createApprove, unknownPullRequest } from "./approve.ts";
 import { type ConsiderDeps, createConsider } from "./consider.ts";
 import { pullRequestEndpoints } from "./endpoints.ts";
 import { judgeHeads } from "./judge-heads.ts";
@@ -73,12 +73,4 @@ export function createPullRequests(deps: PullRequestsDeps) {
     /** What a worker does beside its jobs. Returns how to stop it. */
     start,
   };
-}
-
-export interface Approval {
-  actor: Actor;
-  /** Undefined for a text that is no number. */
-  number: number | undefined;
-  headSha: string;
-  write: Writes;
 }

@@ -1,13 +1,24 @@
+import type { Agents } from "../agents/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/index.ts";
+import type { BudgetSettings } from "../settings/index.ts";
 import { amountFor, budgetOf, dayOf, endOf, monthOf, type Scope, stateOf } from "./budget.ts";
-import type { BudgetsDeps } from "./budgets.ts";
 import type { BudgetLine, BudgetReport } from "./schema.ts";
 import { type Spent, sumsOf } from "./spending-store.ts";
 
 /** Agents and members that are listed, those that cost most; nobody reads more. */
 const mostOfAScope = 200;
 
+export interface BudgetReportDeps {
+  db: Database;
+  clock: Clock;
+  agents: Pick<Agents, "resolve" | "spec">;
+  /** What the workspace's runs may cost. */
+  limits(workspaceId: string): Promise<BudgetSettings>;
+}
+
 /** Tells of each sum that goes on now what was spent and what may be. */
-export function createBudgetReport({ db, clock, agents, limits }: BudgetsDeps) {
+export function createBudgetReport({ db, clock, agents, limits }: BudgetReportDeps) {
   /** Of the version that runs when none is asked for. */
   async function specBudgetOf(workspaceId: string, agent: string) {
     try {

@@ -1,8 +1,6 @@
 import { randomInt } from "node:crypto";
-import type { Agents } from "../agents/index.ts";
 import type { AgentSpec } from "../frameworks/index.ts";
 import { createBatchLoader } from "../platform/batch-loader.ts";
-import type { Clock } from "../platform/clock.ts";
 import { type Database, isAway, isUniqueViolation, type Tx } from "../platform/db/index.ts";
 import { unprocessable } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -23,7 +21,7 @@ import {
   stateOf,
   toNano,
 } from "./budget.ts";
-import { createBudgetReport } from "./budget-report.ts";
+import { type BudgetReportDeps, createBudgetReport } from "./budget-report.ts";
 import {
   type Addition,
   addSpending,
@@ -34,13 +32,8 @@ import {
 } from "./spending-store.ts";
 import type { RunRow, RunSpending } from "./store.ts";
 
-export interface BudgetsDeps {
-  db: Database;
-  clock: Clock;
+export interface BudgetsDeps extends BudgetReportDeps {
   logger: Logger;
-  agents: Pick<Agents, "resolve" | "spec">;
-  /** What the workspace's runs may cost. */
-  limits(workspaceId: string): Promise<BudgetSettings>;
 }
 
 type Spender = Pick<RunRow, "workspace_id" | "run_as"> & { agent: string | null };

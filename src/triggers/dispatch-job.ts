@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { Connections } from "../connections/index.ts";
 import { failDelivery, settleDelivery } from "../deliveries/index.ts";
 import type { IntegrationEvent } from "../integrations/index.ts";
-import type { Unit } from "../platform/db/index.ts";
 import { type Job, type JobKind, RetryLater } from "../platform/jobs/index.ts";
 import type { LastUse } from "../platform/last-use.ts";
 import { envelope } from "./envelope.ts";
+import type { Outcome } from "./outcome.ts";
 import { settleProviderEvent } from "./provider-events.ts";
 import { type StartDeps, startRun } from "./start-run.ts";
 import { findSubscribed, type TriggerRow, triggersOfConnection } from "./store.ts";
@@ -25,14 +25,6 @@ const maxAttempts = 10;
 /** How long an event may be ahead of the answer that tells the id of its trigger. */
 const aheadMs = 1_000;
 const mostAhead = 5;
-
-/** What becomes of a delivery, and what is committed with it. */
-export interface Outcome {
-  state: "done" | "ignored" | "failed";
-  reason: string | null;
-  runId?: string;
-  unit?: Unit<void>;
-}
 
 /**
  * Works an event off. The run, the delivery's end and the job's end are one commit, fenced by the job's claim, so that

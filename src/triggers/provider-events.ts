@@ -2,7 +2,7 @@ import { type Connections, loginOf } from "../connections/index.ts";
 import type { Dispatches } from "../dispatches/index.ts";
 import type { IntegrationEvent } from "../integrations/index.ts";
 import type { Database, Tx } from "../platform/db/index.ts";
-import type { Outcome } from "./dispatch-job.ts";
+import type { Outcome } from "./outcome.ts";
 import { findSubscribed, setFailing, type TriggerRow, triggersOfConnection, updateAsOf } from "./store.ts";
 
 export interface ProviderEventDeps {

@@ -8,8 +8,8 @@ import {
 } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import { type Answer, textOf } from "../model-call/gather-answer.ts";
-import type { SdkPrompt } from "../model-call/language-model.ts";
 import { assistantPart, type CallableFunction, type ModelCaller } from "../model-call/model-caller.ts";
+import type { SdkPrompt } from "../model-call/sdk-types.ts";
 
 /** A metered model as the library wants its models. */
 class MeteredChatModel extends BaseChatModel {

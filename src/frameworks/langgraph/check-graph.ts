@@ -1,4 +1,4 @@
-import type { Graph } from "./spec.ts";
+import type { Graph } from "./graph-schema.ts";
 
 /** Something that a graph's author has to correct; `path` leads to it from the graph on. */
 export interface GraphProblem {

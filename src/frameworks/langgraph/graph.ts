@@ -2,9 +2,9 @@ import { END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain
 import { RunFailure } from "../failure.ts";
 import type { Session } from "../model-call/session.ts";
 import { endsOf } from "./check-graph.ts";
+import type { Graph } from "./graph-schema.ts";
 import { createNode } from "./node.ts";
 import { inOrder, Progress } from "./progress.ts";
-import type { Graph } from "./spec.ts";
 
 /** Executes a declared graph and resolves to its answer. Nodes of one round go on at the same time. */
 export async function runGraph(

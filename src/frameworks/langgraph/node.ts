@@ -6,9 +6,9 @@ import { createModelCaller } from "../model-call/model-caller.ts";
 import { messageOf, type Session, systemText } from "../model-call/session.ts";
 import type { Steps } from "../model-call/steps.ts";
 import { createChatModel } from "./chat-model.ts";
+import type { Graph, GraphNode } from "./graph-schema.ts";
 import { inOrder, type Progress } from "./progress.ts";
 import { createReact } from "./react.ts";
-import type { Graph, GraphNode } from "./spec.ts";
 
 type Work = (state: Progress, config: LangGraphRunnableConfig) => Promise<Partial<Progress>>;
 

@@ -1,5 +1,5 @@
 import { Annotation } from "@langchain/langgraph";
-import type { Graph } from "./spec.ts";
+import type { Graph } from "./graph-schema.ts";
 
 /** What a node came to, and in which round of the graph. */
 export interface NodeAnswer {

@@ -1,5 +1,5 @@
 import type { StreamPart } from "./gather-answer.ts";
-import type { ModelClient, SdkPrompt } from "./language-model.ts";
+import type { ModelClient, SdkPrompt } from "./sdk-types.ts";
 
 /**
  * `offline/echo`: no model at all. Its answer is the user's message, unchanged and at once; tools are never

@@ -1,4 +1,4 @@
-import type { SdkModel } from "./language-model.ts";
+import type { SdkModel } from "./sdk-types.ts";
 
 /** What a model said, whole. */
 export type Answer = Awaited<ReturnType<SdkModel["doGenerate"]>>;

@@ -4,9 +4,9 @@ import { callWithRetries } from "../retry.ts";
 import type { StepRef } from "../types.ts";
 import { cleanDetails, explainError } from "./errors.ts";
 import { type Answer, textOf } from "./gather-answer.ts";
-import type { ModelClient, SdkCall, SdkModel } from "./language-model.ts";
 import { createLiveText } from "./live-text.ts";
 import { readAnswer } from "./read-answer.ts";
+import type { ModelClient, SdkCall, SdkModel } from "./sdk-types.ts";
 import type { Session } from "./session.ts";
 import type { Steps } from "./steps.ts";
 

@@ -1,6 +1,6 @@
 import { AISDKError } from "ai";
 import { type Answer, gatherAnswer } from "./gather-answer.ts";
-import type { ModelClient, SdkCall } from "./language-model.ts";
+import type { ModelClient, SdkCall } from "./sdk-types.ts";
 import { brokenStream, streamError } from "./stream-errors.ts";
 
 export interface AnswerListener {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { RunFailure } from "../failure.ts";
 import type { FrameworkRun, RunTool } from "../types.ts";
-import type { SdkToolOutput } from "./language-model.ts";
+import type { SdkToolOutput } from "./sdk-types.ts";
 import type { Session } from "./session.ts";
 import type { Steps } from "./steps.ts";
 

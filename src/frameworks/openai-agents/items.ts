@@ -1,12 +1,7 @@
 import type { AgentInputItem, AgentOutputItem } from "@openai/agents";
 import type { Answer } from "../model-call/gather-answer.ts";
-import type {
-  SdkAssistantPart,
-  SdkPrompt,
-  SdkToolOutput,
-  SdkToolResult,
-} from "../model-call/language-model.ts";
 import { assistantPart } from "../model-call/model-caller.ts";
+import type { SdkAssistantPart, SdkPrompt, SdkToolOutput, SdkToolResult } from "../model-call/sdk-types.ts";
 import { parseArguments, type ToolCall } from "../model-call/tool-calls.ts";
 
 /**

@@ -13,13 +13,8 @@ import {
   type Unit,
 } from "./group-commit.ts";
 import { mysqlKnexConfig } from "./mysql-client.ts";
+import type { Tx } from "./queryable.ts";
 import { sqliteKnexConfig } from "./sqlite-client.ts";
-
-/** A transaction. Stores take one of these or `Database.read`. */
-export type Tx = Knex.Transaction;
-
-/** Something that stores can query. */
-export type Queryable = Knex;
 
 export interface Database {
   /** For reading outside of transactions. On SQLite it refuses to write. */

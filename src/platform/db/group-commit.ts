@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
-import type { Tx } from "./database.ts";
 import { CommitInDoubt, isDatabaseAway, isUniqueViolation } from "./db-errors.ts";
+import type { Tx } from "./queryable.ts";
 
 /** Rows to insert, in this order of tables. */
 export type Rows = ReadonlyArray<{ table: string; row: Readonly<Record<string, unknown>> }>;

@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import type { Queryable } from "./database.ts";
+import type { Queryable } from "./queryable.ts";
 
 /**
  * A table to select from along one index. For `a = ? AND id < ? ORDER BY id DESC` with an index on (a, id),

@@ -1,7 +1,8 @@
 export * from "./columns.ts";
-export { afterCommit, type Database, insertAll, openDatabase, type Queryable, type Tx } from "./database.ts";
+export { afterCommit, type Database, insertAll, openDatabase } from "./database.ts";
 export { isAway, isContention, isDatabaseAway, isUniqueViolation } from "./db-errors.ts";
 export { type Rows, type Step, step, type Unit } from "./group-commit.ts";
 export { alongIndex } from "./index-hint.ts";
 export { migrate, migrationStatus, rollback } from "./migrate.ts";
+export type { Queryable, Tx } from "./queryable.ts";
 export { valueById } from "./value-by-id.ts";

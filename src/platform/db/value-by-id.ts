@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import type { Tx } from "./database.ts";
+import type { Tx } from "./queryable.ts";
 
 type Value = string | number | null;
 

@@ -4,8 +4,8 @@ import { describe, expect, it, test } from "vitest";
 import { parseSpec } from "../../../src/agents/parse-spec.ts";
 import { frameworkSpecs } from "../../../src/frameworks/index.ts";
 import { checkGraph } from "../../../src/frameworks/langgraph/check-graph.ts";
+import { Graph } from "../../../src/frameworks/langgraph/graph-schema.ts";
 import { chosen } from "../../../src/frameworks/langgraph/node.ts";
-import { Graph } from "../../../src/frameworks/langgraph/spec.ts";
 
 const head = "name: a\nframework: langgraph\nmodel: offline/echo\ninstructions: x\nconnections: [A_B]\n";
 
