@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { sep } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findViolations, type SourceFile } from "../support/architecture.ts";
+import { findCircles } from "../support/import-circles.ts";
 
 function readProject(): SourceFile[] {
   const paths = globSync(["src/**/*.{ts,tsx,md}", "test/**/*.{ts,tsx}"], { exclude: ["test/fixtures/**"] });
@@ -12,6 +13,7 @@ test("the project keeps to its structure", () => {
   const files = readProject();
   expect(files.length).toBeGreaterThan(50);
   expect(findViolations(files)).toEqual([]);
+  expect(findCircles(files)).toEqual([]);
 });
 
 /** Breaches of one file whose folder has a README. */
@@ -95,6 +97,18 @@ describe("each rule can fail", () => {
     expect(findViolations([source])).toEqual(["src/runs/README.md:1 is missing"]);
     expect(findViolations([source, { path: "src/runs/README.md", text: long(25) }])).toEqual([]);
     expect(findViolations([source, { path: "src/runs/README.md", text: long(26) }])).toHaveLength(1);
+  });
+
+  test("files that import each other", () => {
+    const files = [
+      { path: "src/runs/a.ts", text: 'import type { B } from "./b.ts";' },
+      { path: "src/runs/b.ts", text: 'const c = await import("./deep/c.ts");' },
+      { path: "src/runs/deep/c.ts", text: 'export { a } from "../a.ts";' },
+      { path: "src/runs/d.ts", text: 'import { a } from "./a.ts";' },
+    ];
+    const circle = "src/runs/a.ts -> src/runs/b.ts -> src/runs/deep/c.ts -> src/runs/a.ts";
+    expect(findCircles(files)).toEqual([`src/runs/a.ts:1 is in a circle of imports: ${circle}`]);
+    expect(findCircles(files.slice(1))).toEqual([]);
   });
 
   test.each([
