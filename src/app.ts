@@ -56,8 +56,8 @@ export interface AppOptions {
   publicUrl: string | undefined;
   /** Checks every answer against its declared shape. */
   checkResponses: boolean;
-  /** Periods of the worker; the usual ones unless given. */
-  worker?: Pick<WorkerOptions, "leaseMs" | "renewMs" | "sweepMs" | "abandonMs">;
+  /** Periods of the worker, and how its waits are spread; the usual ones unless given. */
+  worker?: Pick<WorkerOptions, "pollMs" | "leaseMs" | "renewMs" | "sweepMs" | "abandonMs" | "random">;
 }
 
 /** The assembled service. */

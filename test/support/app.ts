@@ -69,6 +69,9 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
+/** What failed is tried again after the shortest waits that there can be, so that tests do not wait for chance. */
+const soonAgain = { pollMs: 200, random: () => 0.05 };
+
 /** Starts the service for the running test alone; it is stopped, and its data removed, when that test is finished. */
 export async function startApp({
   engine = "sqlite",
@@ -127,6 +130,7 @@ async function launch({
     secretKeys: config.secretKeys ?? [],
     publicUrl: "http://127.0.0.1",
     checkResponses,
+    worker: soonAgain,
   });
   const server = createHttpServer(app.http, foundation).listen(0, "127.0.0.1");
   await once(server, "listening");

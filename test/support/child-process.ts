@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 export interface ScriptOptions {
   args?: readonly string[];
-  /** The whole environment apart from PATH, HOME, TMPDIR and TZ: nothing of the developer's own leaks in. */
+  /** The whole environment apart from PATH, HOME, TMPDIR, TZ and Node's cache: nothing of the developer's own leaks in. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
 }
@@ -89,7 +89,7 @@ export function startScript(file: string, options: ScriptOptions = {}): Script {
 }
 
 function inherited(): Record<string, string> {
-  const names = ["PATH", "HOME", "TMPDIR", "TZ"];
+  const names = ["PATH", "HOME", "TMPDIR", "TZ", "NODE_COMPILE_CACHE"];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 

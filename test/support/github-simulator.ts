@@ -38,6 +38,9 @@ export interface GitHubSimulator {
   close(): Promise<void>;
 }
 
+/** The App's key: one for all simulators of a process, because making one takes longer than most tests. */
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+
 export interface SimulatedAnswer {
   status?: number;
   body: unknown;
@@ -69,7 +72,6 @@ const REPO = "agents";
 const APP_ID = "4711";
 
 export async function startGitHubSimulator(options: GitHubSimulatorOptions): Promise<GitHubSimulator> {
-  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const served = { gitdir: options.gitdir, defaultBranch: "main", treeLimit: 100_000 };
   const tokens = new Set<string>();
   const calls: string[] = [];

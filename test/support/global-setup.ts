@@ -64,7 +64,7 @@ async function mysqlForTests(givenUrl: string | undefined): Promise<MysqlForTest
     const note = `MySQL tests left out: ${howToInstall}`;
     return { url: null, note, stop: nothing };
   }
-  const server = await startMysqlServer();
+  const server = await startMysqlServer({ inMemory: true });
   return {
     url: server.url,
     note: `MySQL: a private server (${program}, port ${server.port}).`,

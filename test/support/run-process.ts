@@ -19,7 +19,7 @@ const app = createApp(foundation, {
   secretKeys: config.secretKeys,
   publicUrl: "http://127.0.0.1",
   checkResponses: false,
-  worker: { leaseMs: 1_500, renewMs: 300, sweepMs: 200, abandonMs: 1_000 },
+  worker: { leaseMs: 2_500, renewMs: 300, sweepMs: 200, abandonMs: 2_000 },
 });
 const server = createServer(app.http).listen(0, "127.0.0.1");
 await once(server, "listening");

@@ -31,12 +31,18 @@ const start = `window.ui = SwaggerUIBundle({
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and a page to browse it, all from this server. Neither needs a key. */
-export function docsPage(document: object): Router {
+/**
+ * The OpenAPI document and a page to browse it, all from this server. Neither needs a key. The document is made
+ * when it is asked for the first time: it is large, and a start does not wait for it.
+ */
+export function docsPage(makeDocument: () => object): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const assets = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  const json = JSON.stringify(document);
-  serveGet(router, "/openapi.json", (_req, res) => void res.type("application/json").send(json));
+  let json: string | undefined;
+  serveGet(router, "/openapi.json", (_req, res) => {
+    json ??= JSON.stringify(makeDocument());
+    res.type("application/json").send(json);
+  });
   serveGet(router, "/docs", (_req, res) => {
     res.setHeader("Content-Security-Policy", policy);
     res.type("html").send(page);

@@ -50,7 +50,10 @@ export function createHttpApp(options: HttpAppOptions): Express {
     for (const [name, schema] of Object.entries(options.schemas)) {
       serveGet(app, `/schemas/${name}`, (_req, res) => void res.json(schema));
     }
-    app.use("/api/v1", docsPage(openApiDocument(endpoints, version, options.publicUrl)));
+    app.use(
+      "/api/v1",
+      docsPage(() => openApiDocument(endpoints, version, options.publicUrl)),
+    );
     app.use("/api/v1", mountEndpoints(endpoints, options.mount));
     app.use(options.console);
   }

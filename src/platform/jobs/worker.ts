@@ -48,6 +48,8 @@ export interface WorkerOptions {
   sweepMs?: number;
   /** Without a successful renewal for this long (monotonic clock) a worker stops what it does. */
   abandonMs?: number;
+  /** Spreads the waits between tries: a number from 0 to below 1 for each. */
+  random?: () => number;
 }
 
 interface Held {
@@ -248,7 +250,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     log.warn({ err: error }, "job failed and will be tried again");
     const wait = Math.max(
-      backoffMs(definition.backoff, row.attempt),
+      backoffMs(definition.backoff, row.attempt, options.random),
       error instanceof RetryLater ? error.delayMs : 0,
     );
     return (await db.transaction((tx) => requeueJob(db, tx, row, wait, text))) ? "retried" : "lost";

@@ -3,6 +3,7 @@ import nock from "nock";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openRepository, type RepositoryReader } from "../../../src/repositories/index.ts";
 import { objectId } from "../../../src/repositories/object-id.ts";
+import { useHttpMocks } from "../../support/http-mocks.ts";
 
 const SHA = "a".repeat(40);
 const NOW = Date.parse("2026-01-02T03:04:05Z");
@@ -18,13 +19,12 @@ const { privateKey } = generateKeyPairSync("rsa", {
   privateKeyEncoding: { type: "pkcs8", format: "pem" },
 });
 
+useHttpMocks();
+
 describe("GitHub's failures", () => {
   const github = () => nock("https://api.github.com");
   let installation = 1000;
   let reader: RepositoryReader;
-  let unmatched: string[];
-  const noteUnmatched = (request: { method: string; path?: string; url?: string }) =>
-    unmatched.push(`${request.method} ${request.path ?? request.url}`);
 
   const giveToken = () =>
     github()
@@ -35,9 +35,6 @@ describe("GitHub's failures", () => {
       });
 
   beforeEach(() => {
-    nock.disableNetConnect();
-    unmatched = [];
-    nock.emitter.on("no match", noteUnmatched);
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
     // Octokit paces GraphQL calls by installation: a number of its own keeps each test free of the others.
     installation += 1;
@@ -47,14 +44,7 @@ describe("GitHub's failures", () => {
     reader = openRepository({ kind: "github", owner: "acme", repo: "agents", branch: "main", app }).reader;
   });
 
-  afterEach(() => {
-    const unused = nock.pendingMocks();
-    nock.emitter.off("no match", noteUnmatched);
-    nock.cleanAll();
-    nock.enableNetConnect();
-    vi.useRealTimers();
-    expect({ unused, unmatched }).toEqual({ unused: [], unmatched: [] });
-  });
+  afterEach(() => void vi.useRealTimers());
 
   describe("rate limits", () => {
     const reset = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(NOW / 1000 + 900) };

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import nock from "nock";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openRepository, type PullRequestHost } from "../../../src/repositories/index.ts";
+import { useHttpMocks } from "../../support/http-mocks.ts";
 
 const SHA = "a".repeat(40);
 const OTHER = "b".repeat(40);
@@ -18,13 +19,12 @@ const { privateKey } = generateKeyPairSync("rsa", {
   privateKeyEncoding: { type: "pkcs8", format: "pem" },
 });
 
+useHttpMocks();
+
 describe("GitHub's failures with pull requests", () => {
   const github = () => nock("https://api.github.com");
   let installation = 5000;
   let host: PullRequestHost;
-  let unmatched: string[];
-  const noteUnmatched = (request: { method: string; path?: string; url?: string }) =>
-    unmatched.push(`${request.method} ${request.path ?? request.url}`);
 
   const giveToken = (token = `ghs_${Math.random()}`) =>
     github()
@@ -32,9 +32,6 @@ describe("GitHub's failures with pull requests", () => {
       .reply(201, { token, expires_at: new Date(Date.now() + 3_600_000).toISOString() });
 
   beforeEach(() => {
-    nock.disableNetConnect();
-    unmatched = [];
-    nock.emitter.on("no match", noteUnmatched);
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
     installation += 1;
     github().get(`${REPOSITORY}/installation`).reply(200, { id: installation });
@@ -45,14 +42,7 @@ describe("GitHub's failures with pull requests", () => {
     host = opened;
   });
 
-  afterEach(() => {
-    const unused = nock.pendingMocks();
-    nock.emitter.off("no match", noteUnmatched);
-    nock.cleanAll();
-    nock.enableNetConnect();
-    vi.useRealTimers();
-    expect({ unused, unmatched }).toEqual({ unused: [], unmatched: [] });
-  });
+  afterEach(() => void vi.useRealTimers());
 
   const postStatus = () =>
     host.postStatus({
