@@ -97,6 +97,9 @@ async function evaluateAll(
 ): Promise<SuiteReport[]> {
   const total = found.reduce((sum, { agent }) => sum + (caseFile(agent)?.cases.length ?? 0), 0);
   const progress = countProgress(total, output);
+  // Importing the libraries is no time of the agents'. What cannot be loaded is told by the cases that need it.
+  const frameworks = new Set(found.flatMap(({ agent }) => agent.spec?.framework ?? []));
+  await Promise.allSettled([...frameworks].map((id) => loadFramework(id)));
   const evals = createDiskEvals({ loadFramework, modelKeys, judgeModel, concurrency });
   try {
     return await Promise.all(found.map((each) => evaluateOne(each, evals, progress.ended, output)));
