@@ -103,6 +103,20 @@ describe.skipIf(inject("mysqlUrl") === null)("a MySQL server that goes away", ()
       expect(await stored(database.db)).toEqual(["wsp_1", "wsp_2", "wsp_4"]);
     });
 
+    it("stores rows of several tables once, and answers each caller", async () => {
+      const cutter = await startCommitCutter(server());
+      const db = openThrough(cutter, database);
+      await db.commit({ rows: [] });
+      cutter.cutNext(where);
+      const job = { kind: "k", payload: "1", state: "queued", run_at: 1, attempt: 0, created_at: 1 };
+      const unit = (n: number) =>
+        db.commit({ rows: [workspaceRow(n), { table: "jobs", row: { id: `job_${n}`, ...job } }] });
+      await Promise.all([1, 2, 3].map(unit));
+      expect(cutter.cuts).toBe(1);
+      expect(await stored(database.db)).toEqual(["wsp_1", "wsp_2", "wsp_3"]);
+      expect(await database.db.read("jobs").orderBy("id").pluck("id")).toEqual(["job_1", "job_2", "job_3"]);
+    });
+
     it("is told to a caller for whom it cannot be found out", async () => {
       const cutter = await startCommitCutter(server());
       const db = openThrough(cutter, database);

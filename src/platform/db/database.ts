@@ -5,14 +5,10 @@ import knexFactory, { type Knex } from "knex";
 import type { DatabaseConfig } from "../config.ts";
 import { type AppError, unavailable } from "../errors.ts";
 import { CommitInDoubt, isContention, isDatabaseAway, isDiskFull } from "./db-errors.ts";
-import {
-  callHook,
-  createGroupCommit,
-  type GroupCommitOptions,
-  type Rows,
-  type Unit,
-} from "./group-commit.ts";
-import { mysqlKnexConfig } from "./mysql-client.ts";
+import { callHook, createGroupCommit, type GroupCommitOptions, type Unit } from "./group-commit.ts";
+import { createInsertAtOnce } from "./insert-at-once.ts";
+import { type Insert, insertRows } from "./insert-rows.ts";
+import { mysqlIntakeConfig, mysqlKnexConfig } from "./mysql-client.ts";
 import type { Tx } from "./queryable.ts";
 import { sqliteKnexConfig } from "./sqlite-client.ts";
 
@@ -66,7 +62,7 @@ export function afterCommit(tx: Tx, hook: () => void): void {
 
 /** Opens the pools; the first statement connects. */
 export function openDatabase(config: DatabaseConfig): Database {
-  const { read, writer } = openPools(config);
+  const { read, writer, intake } = openPools(config);
   const nowSql =
     config.engine === "sqlite"
       ? "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
@@ -79,12 +75,15 @@ export function openDatabase(config: DatabaseConfig): Database {
     engine: config.engine,
     nowSql,
     transaction,
-    commit: createLanes({
-      transaction,
-      insert: insertRows,
-      exists: (table, id) => transaction((tx) => rowExists(tx, table, id)),
-      size: 250,
-    }),
+    commit: createLanes(
+      {
+        transaction,
+        insert: insertRows,
+        exists: (table, id) => transaction((tx) => rowExists(tx, table, id)),
+        size: 250,
+      },
+      intake && createInsertAtOnce(intake),
+    ),
     async ping() {
       await transact(writer, async (tx) => void (await tx.raw("SELECT 1")));
     },
@@ -92,6 +91,7 @@ export function openDatabase(config: DatabaseConfig): Database {
     async close() {
       // SQLite moves its log into the file when the last connection that may write is closed.
       if (read !== writer) await read.destroy();
+      await intake?.destroy();
       await writer.destroy();
     },
   };
@@ -101,16 +101,20 @@ export function openDatabase(config: DatabaseConfig): Database {
  * What callers wait for (plain rows) is not held up by what workers write (units with statements of their
  * own, which take a round trip each, and steps).
  */
-function createLanes(options: GroupCommitOptions): Database["commit"] {
-  const intake = createGroupCommit(options);
+function createLanes(
+  options: GroupCommitOptions,
+  insertAtOnce: ((inserts: readonly Insert[]) => Promise<void>) | undefined,
+): Database["commit"] {
+  const atOnce = insertAtOnce && ((inserts: readonly Insert[]) => patiently(() => insertAtOnce(inserts)));
+  const intake = createGroupCommit({ ...options, ...(atOnce ? { insertAtOnce: atOnce } : {}) });
   const work = createGroupCommit(options);
   return (unit) => (unit.run || unit.steps ? work(unit) : intake(unit));
 }
 
-function openPools(config: DatabaseConfig): { read: Knex; writer: Knex } {
+function openPools(config: DatabaseConfig): { read: Knex; writer: Knex; intake?: Knex } {
   if (config.engine === "mysql") {
     const pool = knexFactory(mysqlKnexConfig(config.url));
-    return { read: pool, writer: pool };
+    return { read: pool, writer: pool, intake: knexFactory(mysqlIntakeConfig(config.url)) };
   }
   mkdirSync(dirname(config.path), { recursive: true, mode: 0o700 });
   // One connection writes; a second one reads what is committed, so that no read waits for a transaction.
@@ -120,11 +124,14 @@ function openPools(config: DatabaseConfig): { read: Knex; writer: Knex } {
   };
 }
 
-async function transact<T>(writer: Knex, work: (tx: Tx) => Promise<T>): Promise<T> {
+const transact = <T>(writer: Knex, work: (tx: Tx) => Promise<T>) => patiently(() => once(writer, work));
+
+/** Tries again while another transaction is in the way or the database is away, as far as nothing is in doubt. */
+async function patiently<T>(once: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patience;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(writer, work);
+      return await once();
     } catch (error) {
       if (error instanceof CommitInDoubt) throw databaseAway(error);
       if (!isDatabaseAway(error) && !isContention(error)) throw error;
@@ -170,60 +177,6 @@ async function once<T>(writer: Knex, work: (tx: Tx) => Promise<T>): Promise<T> {
       throw new CommitInDoubt("commit in doubt", { cause: error });
     throw error;
   }
-}
-
-/** The largest statement that is sent: values on SQLite are limited, bytes on MySQL (16 MiB on MariaDB). */
-const maxValues = 20_000;
-const maxTextLength = 2 * 1024 * 1024;
-
-/** Both engines take this form, and it costs a tenth of building the same statement piece by piece. */
-async function insertRows(
-  tx: Tx,
-  table: string,
-  rows: readonly Readonly<Record<string, unknown>>[],
-): Promise<void> {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const marks = `(${columns.map(() => "?").join(",")})`;
-  const names = columns.map((column) => `\`${column}\``).join(",");
-  for (const chunk of chunksOf(rows, columns)) {
-    const sql = `insert into \`${table}\` (${names}) values ${chunk.map(() => marks).join(",")}`;
-    await tx.raw(sql, chunk.flat());
-  }
-}
-
-/** Inserts many rows in the caller's transaction, each table's in as few statements as they fit into. */
-export async function insertAll(tx: Tx, rows: Rows): Promise<void> {
-  for (const [table, alike] of Map.groupBy(rows, (each) => each.table)) {
-    await insertRows(
-      tx,
-      table,
-      alike.map(({ row }) => row),
-    );
-  }
-}
-
-function* chunksOf(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]) {
-  let chunk: Knex.Value[][] = [];
-  let length = 0;
-  for (const row of rows) {
-    const values = columns.map((column) => (row[column] ?? null) as Knex.Value);
-    const added = values.reduce<number>((sum, value) => sum + lengthInStatement(value), 0);
-    const full = (chunk.length + 1) * columns.length > maxValues || length + added > maxTextLength;
-    if (full && chunk.length > 0) {
-      yield chunk;
-      chunk = [];
-      length = 0;
-    }
-    chunk.push(values);
-    length += added;
-  }
-  if (chunk.length > 0) yield chunk;
-}
-
-/** The driver for MySQL writes bytes as hexadecimal digits. */
-function lengthInStatement(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  return value instanceof Uint8Array ? value.length * 2 : 0;
 }
 
 async function rowExists(tx: Tx, table: string, id: unknown): Promise<boolean> {

@@ -1,9 +1,7 @@
 import { AppError } from "../errors.ts";
 import { CommitInDoubt, isDatabaseAway, isUniqueViolation } from "./db-errors.ts";
+import { type Insert, insertsOf, maxTextLength, type Rows } from "./insert-rows.ts";
 import type { Tx } from "./queryable.ts";
-
-/** Rows to insert, in this order of tables. */
-export type Rows = ReadonlyArray<{ table: string; row: Readonly<Record<string, unknown>> }>;
 
 /**
  * A change that many units make alike, such as ending a run: made for all units of a transaction together, in as few
@@ -49,6 +47,8 @@ interface Waiting {
 export interface GroupCommitOptions {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   insert(tx: Tx, table: string, rows: readonly Readonly<Record<string, unknown>>[]): Promise<void>;
+  /** A transaction of nothing but inserts, where that can be done in one round trip. */
+  insertAtOnce?(inserts: readonly Insert[]): Promise<void>;
   /** Whether a row with that `id` is committed. */
   exists(table: string, id: unknown): Promise<boolean>;
   /** Units in one transaction at the most. */
@@ -62,7 +62,8 @@ export interface GroupCommitOptions {
  * database is away all who wait are told so at once. A group whose commit is in doubt is looked for by one of
  * its rows: they are all there or none is.
  */
-export function createGroupCommit({ transaction, insert, exists, size }: GroupCommitOptions) {
+export function createGroupCommit(options: GroupCommitOptions) {
+  const { transaction, insert, insertAtOnce, exists, size } = options;
   let waiting: Waiting[] = [];
   let running = false;
 
@@ -70,7 +71,9 @@ export function createGroupCommit({ transaction, insert, exists, size }: GroupCo
   async function settle(group: readonly Waiting[], doubted?: Rows[number]): Promise<unknown> {
     const results: unknown[] = [];
     try {
-      await transaction((tx) => runTogether(tx, group, results));
+      const inserts = insertAtOnce && insertsAlone(group);
+      if (inserts) await insertAtOnce(inserts);
+      else await transaction((tx) => runTogether(tx, group, results));
     } catch (error) {
       return settleFailed(group, results, error, doubted);
     }
@@ -171,6 +174,14 @@ export function callHook(hook: () => void): void {
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error));
   }
+}
+
+/** What a group inserts, when that is all it does and short enough to be sent as one text. */
+function insertsAlone(group: readonly Waiting[]): Insert[] | undefined {
+  if (group.some(({ unit }) => unit.run || unit.steps)) return undefined;
+  const inserts = [...mergeRows(group)].flatMap(([table, rows]) => [...insertsOf(table, rows)]);
+  const length = inserts.reduce((sum, insert) => sum + insert.length, 0);
+  return length > maxTextLength ? undefined : inserts;
 }
 
 type Alike = readonly [Step, ...Step[]];

@@ -91,6 +91,16 @@ export function mysqlKnexConfig(url: string, client = TimedMysqlClient): Knex.Co
   };
 }
 
+/** Settings of the one connection that takes several statements at a time; see insert-at-once.ts. */
+export function mysqlIntakeConfig(url: string): Knex.Config {
+  const { connection, pool, ...config } = mysqlKnexConfig(url);
+  return {
+    ...config,
+    connection: { ...(connection as Knex.MySql2ConnectionConfig), multipleStatements: true },
+    pool: { ...pool, max: 1 },
+  };
+}
+
 /** `?ssl` and `?ssl=true` ask for TLS; `?ssl=false` and `?ssl=0` do not. */
 function isOn(value: string | null): boolean {
   return value !== null && value !== "false" && value !== "0";

@@ -43,6 +43,27 @@ describe.each(databases())("group commit on %s", (engine) => {
     expect(await stored(db)).toHaveLength(9);
   });
 
+  it("stores rows of several tables together or not at all, and goes on", async () => {
+    const { db } = database;
+    const job = {
+      kind: "k",
+      payload: "?; ROLLBACK; --",
+      state: "queued",
+      run_at: 1,
+      attempt: 0,
+      created_at: 1,
+    };
+    const jobRow = (n: number | string) => ({ table: "jobs", row: { id: `job_${n}`, ...job } });
+    await db.commit({ rows: [jobRow("there")] });
+    const commit = (n: number) => db.commit({ rows: [workspaceRow(n), jobRow(n === 2 ? "there" : n)] });
+    const results = await Promise.allSettled([commit(1), commit(2), commit(3)]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await stored(db)).toEqual(["wsp_1", "wsp_3"]);
+    await commit(4);
+    expect(await stored(db)).toEqual(["wsp_1", "wsp_3", "wsp_4"]);
+    expect(await db.read("jobs").orderBy("id").pluck("id")).toEqual(["job_1", "job_3", "job_4", "job_there"]);
+  });
+
   it("calls `committed` when the rows can be read, once, and a failing one only warns", async () => {
     const { db } = database;
     const seen: number[] = [];
