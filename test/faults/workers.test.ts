@@ -56,7 +56,8 @@ describe.each(databases())("worker processes on %s", (engine) => {
     await makeEffects(db);
     const count = engine === "mysql" ? 2_000 : 600;
     const workers = await Promise.all([1, 2, 3].map(() => startWorker(config, 40)));
-    await db.commit({ rows: jobRows(db, 0, count) });
+    // They take long enough for everybody to have looked before nothing is left.
+    await db.commit({ rows: jobRows(db, 0, count, () => 20) });
     await allDoneOnce(db, count);
     expect(await db.read("effects").distinct("pid")).toHaveLength(workers.length);
   }, 60_000);

@@ -320,11 +320,10 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       const lookAtAll = async () => {
         const able = [...kinds.values()].filter((kind) => free(kind) > 0);
-        const due = await dueKinds(
-          db,
-          able.map(({ kind }) => kind),
-        );
-        for (const kind of able) if (due.includes(kind.kind)) look(kind);
+        const names = able.map(({ kind }) => kind);
+        const due = new Set(await dueKinds(db, names));
+        // Jobs of a claim in doubt are due to nobody until it is undone.
+        for (const kind of able) if (due.has(kind.kind) || doubted.has(kind.kind)) look(kind);
       };
       queue.onWake((name) => {
         const kind = kinds.get(name);

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/platform/db/index.ts";
 import { RetryLater } from "../../../src/platform/jobs/index.ts";
 import { databases, useDatabase } from "../../support/databases.ts";
-import { createTestWorker, enqueue, gate, kindOf } from "../../support/job-worker.ts";
+import { createTestWorker, enqueue, gate, kindOf, never } from "../../support/job-worker.ts";
 
 describe.each(databases())("worker on %s", (engine) => {
   const database = useDatabase(engine);
@@ -51,7 +51,10 @@ describe.each(databases())("worker on %s", (engine) => {
     expect(most).toBe(7);
   });
 
-  it("does at once what it had claimed when the answer to the claim was lost", async () => {
+  it.each([
+    ["when it is woken", { pollMs: never }],
+    ["at its next look", { pollMs: 20 }],
+  ])("does what it had claimed when the answer to the claim was lost: %s", async (_when, settings) => {
     const { db } = database;
     const answer = Promise.withResolvers<void>();
     let lost = false;
@@ -65,13 +68,13 @@ describe.each(databases())("worker on %s", (engine) => {
         throw new Error("The connection broke.");
       },
     };
-    const test = createTestWorker(unsure);
+    const test = createTestWorker(unsure, settings);
     const attempts: number[] = [];
     test.worker.define(kindOf(async (job) => void attempts.push(job.attempt)));
     await enqueue(db, test, [1, 2, 3]);
     test.worker.start();
     await answer.promise;
-    test.queue.wake("count");
+    if (settings.pollMs === never) test.queue.wake("count");
     await test.reached("done", 3);
     expect([lost, attempts]).toEqual([true, [1, 1, 1]]);
   });
