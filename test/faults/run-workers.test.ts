@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
 import { startScript } from "../support/child-process.ts";
 import { databases } from "../support/databases.ts";
+import { freezeProcess } from "../support/freeze-process.ts";
 import { type RunCluster, startRunCluster } from "../support/run-cluster.ts";
 import { agentFiles, endedRun, eventsOf, postRun, reachesStatus } from "../support/run-requests.ts";
 
@@ -58,7 +59,7 @@ describe.each(databases())("workers that die on %s", (engine) => {
     await simulator.request(0);
     ids.push(await postRun(web, "thinker"));
     await simulator.request(1);
-    process.kill(sleeper.script.pid, "SIGSTOP");
+    await freezeProcess(web.db, sleeper.script.pid);
 
     const fresh = Promise.withResolvers<void>();
     const reply = { text: "fresh", until: fresh.promise };

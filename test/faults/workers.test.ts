@@ -9,6 +9,7 @@ import { createJobQueue } from "../../src/platform/jobs/index.ts";
 import { type Script, startScript } from "../support/child-process.ts";
 import { databases, freshDatabase } from "../support/databases.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
+import { freezeProcess } from "../support/freeze-process.ts";
 import { startMysqlServer } from "../support/mysql-server.ts";
 
 const script = fileURLToPath(new URL("../support/worker-process.ts", import.meta.url));
@@ -84,7 +85,7 @@ describe.each(databases())("worker processes on %s", (engine) => {
     const sleeper = await startWorker(config);
     await db.commit({ rows: jobRows(db, 0, 1, () => 150) });
     await sleeper.waitForLine(/begun 0/);
-    process.kill(sleeper.pid, "SIGSTOP");
+    await freezeProcess(db, sleeper.pid);
     await startWorker(config);
     await vi.waitFor(async () => expect(await effectCount(db)).toBe(1), patience);
     process.kill(sleeper.pid, "SIGCONT");
