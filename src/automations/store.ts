@@ -1,4 +1,4 @@
-import { alongIndex, type Queryable, type Tx, valueById } from "../platform/db/index.ts";
+import { alongIndex, columnsById, type Queryable, type Tx, valueById } from "../platform/db/index.ts";
 import type { AutomationStatus, ListAutomations, Overlap, TargetVersion } from "./schema.ts";
 
 /** What the scheduler writes of an automation; instants in epoch milliseconds. */
@@ -160,27 +160,22 @@ const stateColumns = [
  */
 export async function saveStates(tx: Tx, states: readonly Change[]): Promise<void> {
   if (states.length === 0) return;
+  const ids = states.map(({ row }) => row.id);
+  const seen = states.map(({ row }) => [row.id, row.next_run_at] as const);
   const changed = await tx("automations")
-    .whereIn(
-      "id",
-      states.map(({ row }) => row.id),
-    )
-    .where({ next_run_at: choose(tx, states, ({ row }) => row.next_run_at) })
+    .whereIn("id", ids)
+    .where({ next_run_at: valueById(tx, seen) })
     .update(
-      Object.fromEntries(
-        stateColumns.map((column) => [column, choose(tx, states, ({ state }) => state[column])]),
+      columnsById(
+        tx,
+        stateColumns,
+        states.map(({ row, state }) => [row.id, state]),
       ),
     );
   if (changed !== states.length) throw new Error("An automation changed while it was locked.");
 }
 
 type Change = { row: AutomationRow; state: AutomationState };
-
-const choose = (tx: Tx, states: readonly Change[], pick: (change: Change) => string | number | null) =>
-  valueById(
-    tx,
-    states.map((change) => [change.row.id, pick(change)]),
-  );
 
 /** Has what waits for the repository looked at now. Returns how many that are. */
 export async function retryWaiting(tx: Tx, workspaceId: string, now: number): Promise<number> {

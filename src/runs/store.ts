@@ -1,6 +1,6 @@
 import type { FailureCode } from "../frameworks/index.ts";
 import type { TokenUsage } from "../models/index.ts";
-import { alongIndex, type Queryable, type Rows, type Tx, valueById } from "../platform/db/index.ts";
+import { alongIndex, columnsById, type Queryable, type Rows, type Tx } from "../platform/db/index.ts";
 import type { ListRuns, RunStatus, RunTrigger } from "./schema.ts";
 
 /** A row of `runs`. */
@@ -295,17 +295,14 @@ function* endedTogether(endings: readonly RunEnding[]): Generator<Readonly<Toget
   yield* open.values();
 }
 
-function endingColumns(tx: Tx, endings: readonly RunEnding[]) {
-  const each = endings.map(({ id, end, spending }) => {
-    return [id, { ...endColumns(end), ...spendingColumns(spending) }] as const;
-  });
-  const names = Object.keys(each[0]?.[1] ?? {}) as (keyof (typeof each)[number][1])[];
-  const value = (name: (typeof names)[number]) =>
-    valueById(
-      tx,
-      each.map(([id, columns]) => [id, columns[name]]),
-    );
-  return Object.fromEntries(names.map((name) => [name, value(name)]));
+function endingColumns(tx: Tx, endings: Readonly<Together>) {
+  const columnsOf = ({ end, spending }: RunEnding) => ({ ...endColumns(end), ...spendingColumns(spending) });
+  const names = Object.keys(columnsOf(endings[0])) as (keyof ReturnType<typeof columnsOf>)[];
+  return columnsById(
+    tx,
+    names,
+    endings.map((ending) => [ending.id, columnsOf(ending)]),
+  );
 }
 
 /** Ends runs that nobody executes. Returns how many of them had not ended already. */

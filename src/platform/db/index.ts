@@ -6,4 +6,4 @@ export { alongIndex } from "./index-hint.ts";
 export { insertAll, type Rows } from "./insert-rows.ts";
 export { migrate, migrationStatus, rollback } from "./migrate.ts";
 export type { Queryable, Tx } from "./queryable.ts";
-export { valueById } from "./value-by-id.ts";
+export { columnsById, valueById } from "./value-by-id.ts";

@@ -15,3 +15,13 @@ export function valueById(
   if (values.every(([, value]) => value === first)) return first;
   return tx.raw(`case id ${"when ? then ? ".repeat(values.length)}end`, values.flat());
 }
+
+/** The same for several columns: what an update sets so that each row, found by its id, gets its own values. */
+export function columnsById<C extends string>(
+  tx: Tx,
+  names: readonly C[],
+  rows: readonly (readonly [id: string, columns: Readonly<Record<C, Value>>])[],
+): Record<string, Value | Knex.Raw> {
+  const own = (name: C) => rows.map(([id, columns]) => [id, columns[name]] as const);
+  return Object.fromEntries(names.map((name) => [name, valueById(tx, own(name))]));
+}
