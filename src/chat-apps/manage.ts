@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
-import type { Members } from "../access/index.ts";
+import { holdOwner, type Members } from "../access/index.ts";
 import { type Clock, toInstant } from "../platform/clock.ts";
 import { type Database, type Tx, toJson } from "../platform/db/index.ts";
 import { notFound, unprocessable } from "../platform/errors.ts";
-import { type Actor, atLeast, toPage } from "../platform/http/index.ts";
+import { type Actor, toPage } from "../platform/http/index.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { JobQueue } from "../platform/jobs/index.ts";
 import { randomBase62, sha256 } from "../platform/secrets.ts";
@@ -30,7 +30,7 @@ export interface ManageDeps {
   ids: Ids;
   clock: Clock;
   queue: JobQueue;
-  members: Pick<Members, "roles">;
+  members: Pick<Members, "hold">;
   secrets: ChatSecrets;
   platforms: ChatPlatforms;
   /** Public address of the service; '' when it is not known. */
@@ -43,7 +43,7 @@ const linkMs = 15 * 60_000;
 
 /** The chat apps as workspace admins change them. Nothing here calls a platform. */
 export function createManagement(deps: ManageDeps) {
-  const { db, ids, clock, queue, secrets, platforms, baseUrl } = deps;
+  const { db, ids, clock, queue, members, secrets, platforms, baseUrl } = deps;
   const present = (row: ChatAppRow) => presentChatApp(row, secrets, baseUrl);
 
   /** Throws 422 for an owner who cannot start runs. */
@@ -52,7 +52,7 @@ export function createManagement(deps: ManageDeps) {
     actor: Actor,
     { owner = actor.login, secrets: given, ...wanted }: CreateChatApp,
   ): Promise<ChatApp> {
-    await requireOwner(deps, tx, actor, owner);
+    await holdOwner(members, tx, actor.workspaceId, owner);
     const id = ids("cha");
     const now = clock();
     const row: ChatAppRow = {
@@ -73,7 +73,7 @@ export function createManagement(deps: ManageDeps) {
   async function change(tx: Tx, actor: Actor, id: string, wanted: ChangeChatApp): Promise<ChatApp> {
     const row = await lock(tx, actor, id);
     const { owner } = wanted;
-    if (owner !== undefined && owner !== row.owner) await requireOwner(deps, tx, actor, owner);
+    if (owner !== undefined && owner !== row.owner) await holdOwner(members, tx, actor.workspaceId, owner);
     const columns = { ...columnsOf(wanted), ...credentialColumns(row, wanted), updated_at: clock() };
     if ("state" in columns) await requestRevocation(tx, queue, row);
     await updateChatApps(tx, [id], columns);
@@ -169,10 +169,4 @@ const unknownChatApp = () => notFound("No chat app has this id; GET /chat-apps l
 function requireAddress(baseUrl: string): void {
   if (baseUrl === "")
     throw unprocessable("The service does not know its own address; set ROLLCALL_URL and start it again.");
-}
-
-async function requireOwner({ members }: ManageDeps, tx: Tx, actor: Actor, owner: string): Promise<void> {
-  const role = (await members.roles(tx, actor.workspaceId, [owner])).get(owner);
-  if (role === undefined || !atLeast(role, "operator"))
-    throw unprocessable(`${owner} is no member with the operator role; choose one who may start runs.`);
 }
