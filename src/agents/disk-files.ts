@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { errorCode } from "../platform/errors.ts";
 import type { RepositoryFile } from "./derive-agents.ts";
 import { maxDocumentBytes } from "./parse-document.ts";
 
@@ -65,7 +66,7 @@ export async function readBounded(path: string): Promise<Content> {
 
 /** Why something on disk could not be read, in a sentence. */
 export function describeFsError(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
+  const code = errorCode(error) || "unknown reason";
   switch (code) {
     case "ENOENT":
       return "There is no such file or folder.";

@@ -1,6 +1,6 @@
 import type { Access, SystemAuditEntry } from "../access/index.ts";
 import type { Database, Tx } from "../platform/db/index.ts";
-import { AppError } from "../platform/errors.ts";
+import { AppError, errorCode } from "../platform/errors.ts";
 
 /** What a command that manages a workspace works with. `print` shows one or more whole lines. */
 export interface CommandDeps {
@@ -58,6 +58,6 @@ export function changeFromShell<T>(
 }
 
 function isParseArgsError(error: unknown): error is Error {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = errorCode(error);
   return code.startsWith("ERR_PARSE_ARGS_");
 }

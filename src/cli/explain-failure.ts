@@ -1,5 +1,5 @@
 import { isDatabaseAway } from "../platform/db/index.ts";
-import { AppError, errorText } from "../platform/errors.ts";
+import { AppError, errorCode, errorText } from "../platform/errors.ts";
 
 /**
  * One line for each thing that commonly keeps a command from starting and that its user can mend. Undefined
@@ -7,7 +7,7 @@ import { AppError, errorText } from "../platform/errors.ts";
  */
 export function explainFailure(error: unknown): string[] | undefined {
   const cause = error instanceof AppError ? error.cause : error;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const code = errorCode(cause);
   const address = cause instanceof Error && "port" in cause ? String(cause.port) : "";
   switch (code) {
     case "EADDRINUSE":

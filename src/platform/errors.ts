@@ -46,3 +46,8 @@ export const unavailable = (message: string, retryAfter = 1) =>
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The code of an error of Node or of a driver, such as ENOENT; '' for anything without one. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { errorCode } from "../../platform/errors.ts";
 import { readText } from "./git-directory.ts";
 
 /** What is to become of one path of a working tree. Blob ids; `before` is null for a path that is new. */
@@ -121,13 +122,13 @@ async function create(path: string, drafts: string, note: LockNote): Promise<boo
   try {
     // Some file systems have no hard links.
     await link(draft, path).catch((error) => {
-      if (["EEXIST", "ENOENT"].includes(codeOf(error))) throw error;
+      if (["EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
       return writeNew(path, text);
     });
     return true;
   } catch (error) {
     // Git removes folders that it has emptied, also in between.
-    if (["EEXIST", "ENOENT"].includes(codeOf(error))) return false;
+    if (["EEXIST", "ENOENT"].includes(errorCode(error))) return false;
     throw error;
   } finally {
     await rm(draft, { force: true });
@@ -182,8 +183,6 @@ function exists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) !== "ESRCH";
+    return errorCode(error) !== "ESRCH";
   }
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");

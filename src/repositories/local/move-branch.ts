@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { errorCode } from "../../platform/errors.ts";
 import { type GitDirectory, readText } from "./git-directory.ts";
 import { removeDeadLock, takeLock } from "./lock-file.ts";
 import { isBranchName, type RefReader } from "./refs.ts";
@@ -26,7 +27,7 @@ export async function moveBranch(
   const lock = await takeLock({ ...lockOf(directory, branch), prepare: () => makeFolder(path) }).catch(
     (error) => {
       // A branch has the name of a folder that this one needs.
-      if (["ENOTDIR", "EEXIST"].includes(codeOf(error))) return "blocked" as const;
+      if (["ENOTDIR", "EEXIST"].includes(errorCode(error))) return "blocked" as const;
       throw error;
     },
   );
@@ -38,7 +39,7 @@ export async function moveBranch(
     return "moved";
   } catch (error) {
     // A folder of branches has the name that this one was to get.
-    if (["EISDIR", "ENOTEMPTY", "EEXIST"].includes(codeOf(error))) return "blocked";
+    if (["EISDIR", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) return "blocked";
     throw error;
   } finally {
     await lock.release();
@@ -69,5 +70,3 @@ async function isBelowBranch(directory: GitDirectory, refs: RefReader, branch: s
 }
 
 const isSymbolic = async (path: string) => (await readText(path))?.startsWith("ref:") ?? false;
-
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");

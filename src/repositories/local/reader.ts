@@ -1,3 +1,4 @@
+import { errorCode } from "../../platform/errors.ts";
 import { forEachBounded } from "../bounded.ts";
 import { isFilePath } from "../paths.ts";
 import { type BlobContent, type RepositoryReader, RepositoryUnavailable } from "../ports.ts";
@@ -85,7 +86,7 @@ export function createLocalReader({ path, branch }: LocalReaderOptions): Reposit
 function toUnavailable(error: unknown, path: string): RepositoryUnavailable {
   if (error instanceof RepositoryUnavailable) return error;
   const options = { cause: error };
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = errorCode(error);
   if (code === "EACCES" || code === "EPERM") {
     const message = `The repository at ${path} may not be read: allow the account that runs Rollcall to read it.`;
     return new RepositoryUnavailable(message, "forbidden", undefined, options);

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../../platform/errors.ts";
 import { objectId } from "../object-id.ts";
 
 /** What a path of a working tree has: a blob id and whether it may be executed, or why it is no ordinary file. */
@@ -42,7 +43,7 @@ export async function stageFile(
 ): Promise<void> {
   for (const folder of foldersAbove(path)) {
     await mkdir(join(root, folder)).catch((error) => {
-      if (codeOf(error) !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     });
   }
   if ((await folderState(root, path)) !== "there") throw new Error(`${path} is behind something else`);
@@ -73,8 +74,6 @@ export function foldersAbove(path: string): string[] {
 }
 
 function absent(error: unknown): undefined {
-  if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+  if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return undefined;
   throw error;
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");

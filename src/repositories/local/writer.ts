@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { errorCode } from "../../platform/errors.ts";
 import { type RepositoryReader, RepositoryUnavailable } from "../ports.ts";
 import type { Refused } from "../pull-request-host.ts";
 import {
@@ -174,7 +175,7 @@ async function guarded<T>(path: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (cause) {
     if (cause instanceof RepositoryUnavailable) throw cause;
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    const code = errorCode(cause);
     if (["EACCES", "EPERM", "EROFS"].includes(code)) {
       const message = `The repository at ${path} may not be written: allow the account that runs Rollcall to do so.`;
       throw new RepositoryUnavailable(message, "forbidden", undefined, { cause });
