@@ -1,3 +1,3 @@
-export { type ChatApps, createChatApps, forgetOldChats } from "./chat-apps.ts";
+export { createChatApps, forgetOldChats } from "./chat-apps.ts";
 export { chatAppOwnership } from "./ownership.ts";
 export { followChatRuns } from "./wake.ts";

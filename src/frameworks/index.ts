@@ -7,15 +7,7 @@ import type { Framework, FrameworkDeps, FrameworkRunner } from "./types.ts";
 
 export { describeFailure, type FailureCode, failureCodes, RunFailure } from "./failure.ts";
 export { AgentName, type AgentSpec, AgentSpecBase, ToolSlug } from "./spec.ts";
-export type {
-  FrameworkResult,
-  FrameworkRun,
-  FrameworkRunner,
-  Participant,
-  RunReach,
-  RunTool,
-  TraceEvent,
-} from "./types.ts";
+export type { FrameworkRun, FrameworkRunner, Participant, RunReach, RunTool, TraceEvent } from "./types.ts";
 
 /** Every framework. Adding one is a folder and a line here. */
 export const frameworks: readonly Framework[] = [aiSdk, openaiAgents, langgraph];

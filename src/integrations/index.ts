@@ -3,13 +3,7 @@ import { type ComposioDeps, createComposio } from "./composio/index.ts";
 import type { IntegrationProvider } from "./ports.ts";
 
 export { answerFor, IntegrationFailure } from "./failure.ts";
-export type {
-  IntegrationClient,
-  IntegrationEvent,
-  IntegrationProvider,
-  TriggerInstance,
-  TriggerType,
-} from "./ports.ts";
+export type { IntegrationClient, IntegrationEvent, IntegrationProvider, TriggerType } from "./ports.ts";
 
 export type Integrations = Readonly<Record<IntegrationProviderName, IntegrationProvider>>;
 

@@ -14,13 +14,7 @@ import type { RepositoryWriter } from "./writer.ts";
 export type { AppCredentials } from "./github/octokit.ts";
 export { createLocalReader } from "./local/reader.ts";
 export { createSampleRepository } from "./local/sample.ts";
-export {
-  type BlobContent,
-  type BlobRequest,
-  type RepositoryReader,
-  RepositoryUnavailable,
-  type TreeEntry,
-} from "./ports.ts";
+export { type BlobContent, type RepositoryReader, RepositoryUnavailable, type TreeEntry } from "./ports.ts";
 export type {
   Annotation,
   CheckRunReport,
@@ -29,9 +23,8 @@ export type {
   NewCommitStatus,
   PullRequest,
   PullRequestHost,
-  Refused,
 } from "./pull-request-host.ts";
-export type { NewCommit, NewFile, Proposal, RepositoryWriter, Written } from "./writer.ts";
+export type { RepositoryWriter } from "./writer.ts";
 
 /** Which repository is served, and how it is reached. */
 export type RepositoryConfig =

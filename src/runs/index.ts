@@ -2,7 +2,7 @@ export { type BrokenStart, brokenAgent, notConnected } from "./broken-start.ts";
 export { addUsd, BudgetExceeded, checkSpecBudget } from "./budget.ts";
 export { type Budgets, createBudgets, type Payer } from "./budgets.ts";
 export { budgetEndpoints, runEndpoints } from "./endpoints.ts";
-export { createExecutor, type Executor, type ExecutorDeps } from "./execute.ts";
+export { createExecutor, type ExecutorDeps } from "./execute.ts";
 export type { FollowUps } from "./ports.ts";
 export type { RunProgress } from "./progress.ts";
 export { createRunSignals, type RunSignals, untilEnded } from "./run-signals.ts";

@@ -1,2 +1,2 @@
 export { triggerOwnership } from "./ownership.ts";
-export { createTriggers, type Triggers } from "./triggers.ts";
+export { createTriggers } from "./triggers.ts";

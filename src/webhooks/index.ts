@@ -1,2 +1,2 @@
 export { webhookOwnership } from "./ownership.ts";
-export { createWebhooks, type Webhooks } from "./webhooks.ts";
+export { createWebhooks } from "./webhooks.ts";
