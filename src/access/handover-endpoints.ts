@@ -48,9 +48,8 @@ export function handoverEndpoints(deps: {
       response: z.undefined(),
       handle: ({ actor: { workspaceId }, params: { login }, query: { automations, to }, write }) =>
         write.transaction(async (tx) => {
-          const { before, counts } = await handover.remove(tx, { workspaceId, login, to });
-          const passed = to === undefined ? { stopped: counts } : { to, reassigned: counts };
-          return { answer: undefined, target: login, details: { before, automations, ...passed } };
+          const { details } = await handover.remove(tx, { workspaceId, login, to });
+          return { answer: undefined, target: login, details: { automations, ...details } };
         }),
     }),
     defineEndpoint({

@@ -61,13 +61,13 @@ export function createHandover({ members, kinds }: { members: Members; kinds: re
     },
 
     /**
-     * Removes a member after everything of theirs was given to `to`, or stopped without one. Throws 404 for an
-     * unknown login, 409 for the last workspace admin, 422 when `to` may not own things.
+     * Removes a member after everything of theirs was given to `to`, or stopped without one. `details` are for the audit
+     * log. Throws 404 for an unknown login, 409 for the last workspace admin, 422 when `to` may not own things.
      */
     async remove(
       tx: Tx,
       { workspaceId, login, to }: { workspaceId: string; login: string; to: string | undefined },
-    ): Promise<{ before: Role; counts: Counts }> {
+    ): Promise<{ counts: Counts; details: { before: Role } }> {
       // Held before anything of theirs is looked for: who makes something in this member's name holds the row, too.
       const held = await lockMembersAndAdmins(tx, workspaceId, to === undefined ? [login] : [login, to]);
       if (!held.some((member) => member.login === login)) throw unknownLogin(login);
@@ -75,7 +75,9 @@ export function createHandover({ members, kinds }: { members: Members; kinds: re
       const counts = await (to === undefined
         ? releaseAll(tx, workspaceId, login)
         : reassignAll(tx, workspaceId, login, to));
-      return { before: await members.remove(tx, workspaceId, login), counts };
+      const before = await members.remove(tx, workspaceId, login);
+      const passed = to === undefined ? { stopped: counts } : { to, reassigned: counts };
+      return { counts, details: { before, ...passed } };
     },
 
     /** Gives everything of one login to another. Returns it as it is then, and how many there were of each kind. */

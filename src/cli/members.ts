@@ -84,9 +84,8 @@ async function remove(
   const login = loginOf(given);
   const to = heir === undefined ? undefined : loginOf(heir);
   const counts = await changeFromShell(deps, async (tx) => {
-    const { before, counts } = await deps.access.handover(kinds).remove(tx, { workspaceId, login, to });
-    const passed = to === undefined ? { stopped: counts } : { to, reassigned: counts };
-    return { answer: counts, action: "removeMember", target: login, details: { before, ...passed } };
+    const { counts, details } = await deps.access.handover(kinds).remove(tx, { workspaceId, login, to });
+    return { answer: counts, action: "removeMember", target: login, details };
   });
   print(`${login} is no member any more, and their API keys have ended for good.`);
   const owned = Object.values(counts).reduce((sum, count) => sum + count, 0);
