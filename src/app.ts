@@ -183,22 +183,12 @@ export function createApp(foundation: Foundation, options: AppOptions): App {
   worker.define(chatApps.jobs.revoke);
 
   const agentChanges = createAgentChanges({
-    ...{
-      db,
-      ids,
-      clock,
-      logger,
-      queue,
-      agents,
-      connections,
-      settings,
-      reader,
-      writer,
-      readAgentAt,
-      publicUrl,
-      redactor,
-      budgets,
-    },
+    ...runDeps,
+    settings,
+    reader,
+    writer,
+    readAgentAt,
+    publicUrl,
     author: createAuthor({ loadFramework }),
     checkSchedule: (schedule, timezone) => void automations.preview(schedule, timezone),
     suites: evals,
