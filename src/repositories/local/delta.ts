@@ -43,15 +43,27 @@ export function deltaResultSize(delta: Uint8Array): number {
 export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
   const cursor: Cursor = { bytes: delta, at: 0 };
   if (nextSize(cursor) !== base.length) throw new BrokenDelta("the delta belongs to another base");
-  const result = new Uint8Array(nextSize(cursor));
-  let written = 0;
+  const size = nextSize(cursor);
+  // Memory is taken for what is there, not for what a broken delta says there will be.
+  const parts: Uint8Array[] = [];
+  let length = 0;
   while (cursor.at < delta.length) {
     const part = nextPart(cursor, base);
-    if (written + part.length > result.length) throw new BrokenDelta("the delta writes too much");
-    result.set(part, written);
-    written += part.length;
+    length += part.length;
+    if (length > size) throw new BrokenDelta("the delta writes too much");
+    parts.push(part);
   }
-  if (written !== result.length) throw new BrokenDelta("the delta writes too little");
+  if (length !== size) throw new BrokenDelta("the delta writes too little");
+  return joined(parts, length);
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const result = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    result.set(part, at);
+    at += part.length;
+  }
   return result;
 }
 
